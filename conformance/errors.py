@@ -30,7 +30,17 @@ class BaselineError(ConformanceError):
     exit_status = 5
 
 
+class Interrupted(ConformanceError):
+    """A person stopped it. What was driven so far is kept."""
+
+    exit_status = 130
+
+
 class SuiteBug(ConformanceError):
-    """The suite itself failed; no verdict is given."""
+    """The suite itself failed; no verdict is given. ``details`` is for whoever mends it."""
 
     exit_status = 70
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.details = details

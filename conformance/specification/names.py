@@ -49,6 +49,17 @@ CODE_NAMES = {
     UNSUPPORTED_VERSION: "Unsupported protocol version",
 }
 
+# An error with one of these says something definite, so it cannot also mean "too early".
+CODES_WITH_ANOTHER_MEANING = (
+    PARSE_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    INVALID_PARAMS,
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+)
+
 # Codes of drafts and of earlier revisions that are still met on the wire.
 OBSOLETE_CODES = {
     -32001: "the obsolete draft code of the header mismatch (now -32020), and the not-found code"

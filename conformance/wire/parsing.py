@@ -1,0 +1,95 @@
+"""JSON from strangers: a value, or one sentence on why there is none. Never an exception."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+# Deeper than any message, and shallow enough for whoever walks the value afterwards.
+DEEPEST = 128
+# Python reads and writes longer ones only when told to, since it takes it quadratic time.
+_LONGEST_INTEGER = 4000
+
+_TOO_DEEP = "nested too deeply to read"
+_TOO_LARGE = "a number in it is too large to read"
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """``value`` where ``problem`` is empty; JSON ``null`` is a value."""
+
+    value: Any = None
+    problem: str = ""
+
+
+class _TooLarge(ValueError):
+    """A number that JSON allows and Python does not hold."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _integer(text: str) -> int:
+    if len(text) > _LONGEST_INTEGER:
+        raise _TooLarge
+    return int(text)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    # An infinity could not be written as JSON again.
+    if math.isinf(number):
+        raise _TooLarge
+    return number
+
+
+def parse_json(data: bytes | str) -> Parsed:
+    """Parse one JSON text as RFC 8259 has it: UTF-8, no NaN or Infinity."""
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Parsed(problem=f"not UTF-8 (byte {error.start})")
+    if not text.strip():
+        return Parsed(problem="empty")
+    try:
+        value = json.loads(
+            text, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_number
+        )
+    except RecursionError:
+        return Parsed(problem=_TOO_DEEP)
+    except _TooLarge:
+        return Parsed(problem=_TOO_LARGE)
+    except ValueError as error:
+        return Parsed(problem=f"not JSON: {str(error)[:120]}")
+    if text.count("[") + text.count("{") > DEEPEST and _deeper_than(value, DEEPEST):
+        return Parsed(problem=_TOO_DEEP)
+    return Parsed(value=value)
+
+
+def _deeper_than(value: Any, deepest: int) -> bool:
+    """Whether arrays and objects are nested in more than so many levels. Not by recursion."""
+    level: list[Any] = [value]
+    for _ in range(deepest):
+        inner: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list):
+                inner.extend(item)
+        level = [item for item in inner if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def dump_json(value: object) -> str:
+    """Compact JSON with its members in the order given; lone surrogates are escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text
