@@ -1,0 +1,76 @@
+"""Scenarios: what to send, in which order, so that rules have something to look at.
+
+A scenario is an async function of a ``Driver``. It draws no conclusions; the judge does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from conformance.drive.driver import Driver
+from conformance.target.target import EFFORTS
+
+Drive = Callable[[Driver], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``name`` is ``topic.what``; ``topics`` are those whose rules it feeds; ``effort`` is
+    the least effort at which it runs; ``needs`` are roles without which it has nothing to do.
+    A scenario that is ``alone`` runs last, when no other is at work any more: it may disturb
+    the whole server.
+    """
+
+    name: str
+    drive: Drive
+    topics: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    effort: str = "quick"
+    alone: bool = False
+
+
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(
+    name: str,
+    *,
+    needs: tuple[str, ...] = (),
+    also: tuple[str, ...] = (),
+    effort: str = "quick",
+    alone: bool = False,
+) -> Callable[[Drive], Drive]:
+    """Declare a scenario. ``also`` names further topics that it feeds."""
+
+    def declare(function: Drive) -> Drive:
+        if name in SCENARIOS:
+            raise ValueError(f"two scenarios are called {name}")
+        topics = (name.partition(".")[0], *also)
+        SCENARIOS[name] = Scenario(name, function, topics, needs, effort, alone)
+        return function
+
+    return declare
+
+
+def all_scenarios() -> list[Scenario]:
+    """Every scenario, by name; the modules of this package are loaded first."""
+    package = importlib.import_module("conformance.drive.scenarios")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return [SCENARIOS[name] for name in sorted(SCENARIOS)]
+
+
+def chosen(
+    scenarios: list[Scenario], *, effort: str, topics: frozenset[str] | None = None
+) -> list[Scenario]:
+    """Those that run at this effort and feed one of these topics (``None``: any)."""
+    level = EFFORTS.index(effort)
+    return [
+        scenario
+        for scenario in scenarios
+        if EFFORTS.index(scenario.effort) <= level
+        and (topics is None or topics.intersection(scenario.topics))
+    ]

@@ -1,0 +1,57 @@
+"""What was found out about a server before it is driven: handed to every process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from conformance.wire.exchange import JsonObject
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A tool, the arguments it is called with, and what it did when it was tried.
+
+    ``seconds`` is how long its task lived until it ended, ``None`` where it did not end or
+    made no task. ``how`` says where the roles come from: ``observed``, ``named`` by the
+    user, or ``recognised`` as a fixture of the official suite.
+    """
+
+    name: str
+    arguments: JsonObject = field(default_factory=dict)
+    schema: JsonObject = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
+    how: str = "observed"
+    seconds: float | None = None
+    status: str | None = None
+
+    def plays(self, role: str) -> bool:
+        return role in self.roles
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The result of looking around: server identity, what it offers, and its tools."""
+
+    server: JsonObject = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
+    extension: bool = False
+    discovered: bool = True
+    capabilities: JsonObject = field(default_factory=dict)
+    tools: tuple[ToolUse, ...] = ()
+    permitted: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+    def to_json(self) -> JsonObject:
+        return asdict(self)
+
+
+def surroundings_from_json(record: Mapping[str, Any]) -> Surroundings:
+    tools = tuple(
+        ToolUse(**{**tool, "roles": tuple(tool["roles"])}) for tool in record.get("tools", ())
+    )
+    plain = {k: v for k, v in record.items() if k not in ("tools",)}
+    for name in ("versions", "permitted", "forbidden"):
+        plain[name] = tuple(plain.get(name, ()))
+    return Surroundings(**plain, tools=tools)

@@ -1,0 +1,103 @@
+"""Trying the tools: which are called, with what arguments, and what becomes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from difflib import get_close_matches
+
+import anyio
+
+from conformance.drive.driver import Driver, OutOfTime, ServerGone
+from conformance.drive.surroundings import Surroundings, ToolUse
+from conformance.errors import UsageError
+from conformance.specification.states import is_terminal
+from conformance.target.arguments import CannotFill, arguments_for
+from conformance.target.target import FIXTURE_ARGUMENTS, FIXTURE_TOOLS, Target
+from conformance.wire.exchange import JsonObject
+
+_TOOLS_TRIED = {"quick": 16, "standard": 32, "thorough": 200}
+_TRIED_AT_ONCE = 12
+
+Tell = Callable[[str], None]
+
+
+def planned(target: Target, found: Surroundings, listed: list[JsonObject]) -> list[ToolUse]:
+    """The tools to try, each with its arguments; those that the user named come first.
+
+    Raises ``UsageError`` where the user named a tool that the server does not list.
+    """
+    schemas = {tool["name"]: tool.get("inputSchema", {}) for tool in listed}
+    uses: list[ToolUse] = []
+    for named in target.tools:
+        if schemas and named.name not in schemas:
+            close = get_close_matches(named.name, schemas, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "`doctor` shows those it lists"
+            raise UsageError(f"--tool {named.name!r}: the server lists no such tool; {hint}")
+        schema = schemas.get(named.name, {})
+        arguments = named.arguments
+        if arguments is None:
+            arguments = _arguments_or_none(schema, target.seed) or {}
+        roles = (named.role,) if named.role else ()
+        uses.append(ToolUse(named.name, arguments, _mapping(schema), roles, "named"))
+    named_names = {use.name for use in uses}
+    for name in found.permitted[: _TOOLS_TRIED[target.effort]]:
+        if name in named_names:
+            continue
+        arguments = FIXTURE_ARGUMENTS.get(name)
+        if arguments is None:
+            arguments = _arguments_or_none(schemas[name], target.seed)
+        if arguments is not None:
+            how = "recognised" if name in FIXTURE_TOOLS else "observed"
+            uses.append(ToolUse(name, arguments, _mapping(schemas[name]), (), how))
+    return uses
+
+
+def _arguments_or_none(schema: object, seed: int) -> JsonObject | None:
+    try:
+        return arguments_for(schema if schema else {"type": "object"}, f"conformance-{seed}")
+    except CannotFill:
+        return None
+
+
+def _mapping(schema: object) -> JsonObject:
+    return schema if isinstance(schema, dict) else {}
+
+
+async def try_tools(driver: Driver, uses: list[ToolUse], tell: Tell) -> list[ToolUse]:
+    """Call each tool once and follow what comes of it, all at the same time.
+
+    Returns the uses with how long each task lived and how it ended; the roles themselves
+    are read off the history afterwards.
+    """
+    tried: dict[int, ToolUse] = {}
+    places = anyio.CapacityLimiter(_TRIED_AT_ONCE)
+
+    async def follow(index: int, use: ToolUse) -> None:
+        async with places:
+            tried[index] = await _try_tool(driver, use)
+            tell(f"tried {use.name}")
+
+    async with anyio.create_task_group() as group:
+        for index, use in enumerate(uses):
+            group.start_soon(follow, index, use)
+    return [tried.get(index, use) for index, use in enumerate(uses)]
+
+
+async def _try_tool(driver: Driver, use: ToolUse) -> ToolUse:
+    marker = f"conformance-{driver.target.seed}"
+    try:
+        created = await driver.create(use, marker=marker)
+        if created is None:
+            return use
+        begun = time.monotonic()
+        last = await driver.finish(created.task_id, marker=marker)
+        task = last.task if last is not None else None
+        if task is None:
+            return use
+        if not is_terminal(task.get("status")):
+            return replace(use, status=str(task.get("status")))
+        return replace(use, seconds=time.monotonic() - begun, status=str(task.get("status")))
+    except (ServerGone, OutOfTime):
+        return use

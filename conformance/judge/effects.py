@@ -1,0 +1,97 @@
+"""What a request that should have changed nothing did to a task, as was seen afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conformance.judge.lives import Life, Sighting
+from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
+from conformance.wire.exchange import Exchange
+
+
+@dataclass(frozen=True)
+class Effect:
+    """``seen`` is the sighting that shows it: the task moved, or it did not."""
+
+    moved: bool
+    seen: Sighting
+
+
+def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
+    """Whether the answers of an update reached the task.
+
+    ``None`` where the task had not just been seen to wait for these answers, where nobody looked
+    before something else was sent that may have moved it, or where what was seen may have other
+    reasons.
+    """
+    answered = probe.params.get("inputResponses")
+    keys = set(answered) if isinstance(answered, dict) else set()
+    if not keys or not keys <= _open_keys_before(life, probe):
+        return None
+    until = _first_to_count([*life.updates, *life.cancels], probe)
+    unmoved: Effect | None = None
+    for sighting in _reads_after(life, probe):
+        if sighting.ended > until:
+            break
+        if sighting.status in (WORKING, COMPLETED):
+            return Effect(True, sighting)
+        if sighting.status == INPUT_REQUIRED:
+            if not keys <= _open_keys(sighting):
+                return Effect(True, sighting)
+            unmoved = Effect(False, sighting)
+    return unmoved
+
+
+def _open_keys(sighting: Sighting) -> set[str]:
+    requests = sighting.task.get("inputRequests")
+    waits = sighting.status == INPUT_REQUIRED and isinstance(requests, dict)
+    return set(requests) if waits and requests is not None else set()
+
+
+def _open_keys_before(life: Life, probe: Exchange) -> set[str]:
+    """What was open when the task was last read before the probe, and had not been answered
+    by then: an answer may take effect later than it is acknowledged."""
+    before = [s for s in life.seen_by_reading() if s.ended <= probe.started]
+    found = _open_keys(before[-1]) if before else set()
+    for request in (*life.updates, *life.cancels):
+        if request is probe or request.error is not None or request.started >= probe.started:
+            continue
+        responses = request.params.get("inputResponses")
+        found -= set(responses) if isinstance(responses, dict) else found
+    return found
+
+
+def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
+    """Whether a cancel ended the task.
+
+    ``None`` where the end was not seen, where it had come before, or where another cancel that
+    was served may be the reason.
+    """
+    end = life.first_terminal
+    if end is None or end.began < probe.ended:
+        return None
+    if end.status == CANCELLED and any(
+        c is not probe and c.result is not None and c.started < end.ended for c in life.cancels
+    ):
+        return None
+    return Effect(end.status == CANCELLED, end)
+
+
+def _first_to_count(requests: Sequence[Exchange], probe: Exchange) -> float:
+    """When the first further request began that was not refused; infinity where there is none."""
+    others = (
+        r.started
+        for r in requests
+        if r is not probe and r.error is None and r.ended > probe.started
+    )
+    return min(others, default=float("inf"))
+
+
+def _reads_after(life: Life, probe: Exchange) -> list[Sighting]:
+    """What the task's own caller read after the probe was answered."""
+    return [
+        sighting
+        for sighting in life.seen_by_reading()
+        if sighting.exchange.caller == life.caller and sighting.began >= probe.ended
+    ]

@@ -1,0 +1,174 @@
+"""How long a task was to be kept, and what can be said for certain about a moment.
+
+Three clocks are at hand and none is trusted alone: the monotonic time of this machine, the
+``Date`` header of the server, and the ``createdAt`` that it told. A moment counts as before or
+after the end of a task's time only where every one of them allows no other reading.
+"""
+
+from __future__ import annotations
+
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+from conformance.judge.lives import Life
+from conformance.judge.requests import is_careful
+from conformance.judge.times import SECOND, Moment, moment_of
+from conformance.specification.names import (
+    CODE_NAMES,
+    INVALID_PARAMS,
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_PROTOCOL_VERSION,
+    TASKS_GET,
+)
+from conformance.wire.exchange import Exchange
+from conformance.wire.history import History
+
+UNLIMITED = float("inf")
+# What is seen of a task after the suite itself restarted the server is a matter of its own.
+AFTER_RESTART = "after-restart"
+# Clocks drift, and a server rounds: so much of the time, and so many seconds, prove nothing.
+_DRIFT = 0.02
+_ROUNDING_SECONDS = 0.05
+# A Date is cut to seconds, and many servers make a new one only once a second.
+_DATE_LAGS_SECONDS = 2.0
+
+
+def server_time(exchange: Exchange) -> float | None:
+    """The ``Date`` header of a response, in seconds since 1970."""
+    text = exchange.response_header("date")
+    return None if text is None else _seconds_since_1970(text)
+
+
+# A second's answers have the same text, and many rules ask.
+@lru_cache(maxsize=4096)
+def _seconds_since_1970(text: str) -> float | None:
+    try:
+        told = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return None
+    return (told if told.tzinfo else told.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def ttl_seconds(value: object) -> float | None:
+    """``ttlMs`` in seconds, ``UNLIMITED`` for null; ``None`` where it is no sensible duration."""
+    if value is None:
+        return UNLIMITED
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return None
+    return value / 1000
+
+
+def _ttls_that_may_count(life: Life, exchange: Exchange) -> list[float]:
+    """The ttlMs last seen before an exchange began, and any seen while it was under way."""
+    counting: list[float] = []
+    for sighting in life.sightings:
+        if "ttlMs" not in sighting.task:
+            continue
+        ttl = ttl_seconds(sighting.task["ttlMs"])
+        if ttl is None or sighting.began >= exchange.ended:
+            continue
+        if sighting.ended <= exchange.started:
+            counting = [ttl]
+        else:
+            counting.append(ttl)
+    return counting
+
+
+def _created_at(creation: Exchange) -> Moment | None:
+    text = (creation.handle or {}).get("createdAt")
+    return moment_of(text) if isinstance(text, str) else None
+
+
+def certainly_within_ttl(life: Life, exchange: Exchange) -> bool:
+    """Whether an exchange was answered before ``createdAt`` plus the latest ``ttlMs``."""
+    ttls = _ttls_that_may_count(life, exchange)
+    creation = life.creation
+    if not ttls or creation is None:
+        return False
+    ttl = min(ttls)
+    if ttl == UNLIMITED:
+        return True
+    created = _created_at(creation)
+    # The task may be a little older than it could be seen: createdAt is cut to its resolution.
+    older = created.resolution / SECOND if created is not None else 1.0
+    if created is not None and created.zoned:
+        at = created.nanoseconds / SECOND
+        answered = server_time(creation)
+        if answered is not None and answered - at > 1 + creation.ended - creation.started:
+            # By the server's own clock the task is older than the call that handed it out.
+            older = answered + _DATE_LAGS_SECONDS - at
+        now = server_time(exchange)
+        if now is not None and now >= at + ttl:
+            return False
+    elapsed = exchange.ended - creation.started + older
+    return elapsed * (1 + _DRIFT) + _ROUNDING_SECONDS < ttl
+
+
+def certainly_after_ttl(life: Life, exchange: Exchange) -> bool:
+    """Whether an exchange began after ``createdAt`` plus the latest ``ttlMs``."""
+    ttls = _ttls_that_may_count(life, exchange)
+    creation = life.creation
+    if not ttls or creation is None:
+        return False
+    ttl = max(ttls)
+    if ttl == UNLIMITED:
+        return False
+    created = _created_at(creation)
+    answered = server_time(creation)
+    newer = 0.0
+    if created is not None and created.zoned and answered is not None:
+        at = created.nanoseconds / SECOND
+        # A createdAt ahead of the server's own Date: its time ends that much later.
+        newer = max(at - answered - _DATE_LAGS_SECONDS, 0.0)
+        now = server_time(exchange)
+        if now is not None and now + _DATE_LAGS_SECONDS < at + ttl:
+            return False
+    elapsed = exchange.started - creation.ended - newer
+    return elapsed > ttl * (1 + _DRIFT) + _ROUNDING_SECONDS
+
+
+def asked_by_its_caller(life: Life, exchange: Exchange, history: History) -> bool:
+    """Whether a request about a task leaves nothing to object to: careful, declared, by the
+    caller and on the URL that the task was made with, and with no member that is out of place.
+    """
+    creation = life.creation
+    meta = exchange.params.get("_meta")
+    return (
+        creation is not None
+        and exchange.caller == creation.caller
+        and exchange.replica == creation.replica
+        and exchange.declares_tasks
+        and is_careful(exchange, history)
+        and set(exchange.params) <= {"taskId", "inputResponses", "_meta"}
+        and isinstance(meta, dict)
+        and set(meta) <= {META_PROTOCOL_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES}
+        and exchange.intent != AFTER_RESTART
+    )
+
+
+def codes_of_unknown_tasks(history: History) -> frozenset[int]:
+    """The error codes with which this server says that there is no such task: -32602, and
+    what it answered where an unknown id was read."""
+    return history.derive(_codes_of_unknown_tasks)
+
+
+def _codes_of_unknown_tasks(history: History) -> frozenset[int]:
+    codes = {INVALID_PARAMS}
+    for exchange in history.intended("unknown-id", method=TASKS_GET):
+        code = exchange.error_code
+        # The codes that have a name of their own say something else.
+        if isinstance(code, int) and code not in CODE_NAMES:
+            codes.add(code)
+    return frozenset(codes)
+
+
+def says_gone(exchange: Exchange, history: History) -> bool:
+    """Whether a request about a task was answered that there is no such task."""
+    code = exchange.error_code
+    return (
+        not exchange.rate_limited
+        and isinstance(code, int)
+        and code in codes_of_unknown_tasks(history)
+    )

@@ -1,0 +1,1 @@
+"""The rules of the catalogue, a module a topic."""

@@ -1,0 +1,521 @@
+"""input: answers that do not count, since nobody asked for them any more or at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from conformance.judge.asking import (
+    answers_of,
+    cancelled_before,
+    end_of,
+    found_in_outcome,
+    next_sent,
+    open_before,
+    reads_between,
+    reads_of_effect,
+    requests_in,
+    showings_of,
+    siblings,
+    texts_of,
+)
+from conformance.judge.expectations import probes, unanswered
+from conformance.judge.lifetimes import asked_by_its_caller
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired, outcome_of
+from conformance.judge.moving import CAREFUL, careful_updates, moves_on
+from conformance.judge.observation import (
+    BROKEN,
+    Observation,
+    broken,
+    holds,
+    unclear,
+)
+from conformance.judge.rule import IMPLIED, SHOULD, rule
+from conformance.specification.citations import tasks
+from conformance.specification.names import (
+    INVALID_PARAMS,
+    OBSOLETE_CODES,
+    TASKS_UPDATE,
+    code_words,
+)
+from conformance.specification.states import CANCELLED, FAILED, INPUT_REQUIRED, WORKING
+from conformance.target.roles import INPUT, SLOW, SLOW_SECONDS, TASK
+from conformance.wire.exchange import Exchange, JsonObject
+from conformance.wire.history import History
+
+_RESPONSE = tasks("response-1")
+_SECOND = ("answer-some", "answer-again", "decline-again", "answer-at-once")
+
+
+@rule(
+    "input.unknown-key-ignored",
+    SHOULD,
+    _RESPONSE,
+    needs=(INPUT,),
+    after=("input.resumes", "polling.input-required"),
+)
+def unknown_keys_are_ignored(history: History) -> Iterator[Observation]:
+    """An answer under a key that is not open is acknowledged, and changes nothing."""
+    known = lives(history)
+    for probe in probes(history, "unknown-key", "known-and-unknown-key", method=TASKS_UPDATE):
+        if isinstance(probe, Observation):
+            yield probe
+            continue
+        hindrance = unanswered(probe)
+        life = known.get(probe.task_id or "")
+        if hindrance or life is None:
+            yield unclear(probe, hindrance or "the task is not known")
+        elif not open_before(life, probe) or cancelled_before(life, probe.ended):
+            yield unclear(probe, "the task was not seen waiting before the answer")
+        elif probe.error is not None:
+            old = OBSOLETE_CODES.get(probe.error_code)
+            yield broken(
+                probe,
+                "acknowledge tasks/update and ignore answers under keys that are not open,"
+                " instead of refusing the whole update" + (f"; the code is {old}" if old else ""),
+                expected="an acknowledgement",
+                found=f"error {code_words(probe.error_code)}",
+                member="/error/code",
+            )
+        elif probe.intent == "unknown-key":
+            yield _nothing_happens(life, probe)
+        else:
+            yield _rest_is_taken(history, life, probe)
+
+
+def _stray_texts(life: Life, probe: Exchange) -> set[str]:
+    """Texts that were sent only under keys the task never showed."""
+    shown = showings_of(life).keys()
+    stray = {
+        text
+        for key, answer in answers_of(probe).items()
+        if key not in shown
+        for text in texts_of(answer)
+    }
+    proper = {
+        text
+        for update in life.updates
+        for key, answer in answers_of(update).items()
+        if key in shown
+        for text in texts_of(answer)
+    }
+    return stray - proper
+
+
+def _stray_answer_used(life: Life, probe: Exchange) -> Observation | None:
+    end = end_of(life)
+    found = found_in_outcome(_stray_texts(life, probe), end.task) if end is not None else ""
+    if end is None or not found:
+        return None
+    return broken(
+        (probe, end.exchange),
+        "ignore answers under keys that are not open: the result shows one of them",
+        expected="a result without that answer",
+        found=f"{found!r:.60} in the result",
+        member="/result/result",
+    )
+
+
+def _nothing_happens(life: Life, probe: Exchange) -> Observation:
+    waiting = open_before(life, probe)
+    reads = reads_of_effect(life, probe, waiting)
+    if not waiting or not reads:
+        return unclear(probe, "the task was not seen waiting before and after the answer")
+    moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
+    if moved is not None:
+        return broken(
+            (probe, moved.exchange),
+            "ignore answers under keys that are not open: the task went on without an answer to"
+            " what it had asked",
+            expected="status 'input_required' with the same requests",
+            found=f"status {moved.status!r}",
+            member="/result/status",
+        )
+    return _stray_answer_used(life, probe) or holds((probe, reads[-1].exchange))
+
+
+def _rest_is_taken(history: History, life: Life, probe: Exchange) -> Observation:
+    used = _stray_answer_used(life, probe)
+    if used is not None:
+        return used
+    seen = moves_on(history, life, probe)
+    if seen is None:
+        return unclear(probe, "the task was not seen waiting before the answer")
+    if seen.kind == BROKEN:
+        return broken(
+            seen.exchanges,
+            "ignore only the answers under keys that are not open, and take the others: the task"
+            " still waits for what the same update answered",
+            expected=seen.expected,
+            found=seen.found,
+            member=seen.member,
+        )
+    return seen
+
+
+@rule("input.answered-key-ignored", SHOULD, _RESPONSE, needs=(INPUT,), after=("input.resumes",))
+def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
+    """A second answer to a key changes nothing, also when both come at once."""
+    known = lives(history)
+    for probe in probes(history, "answer-again", "decline-again", method=TASKS_UPDATE):
+        if isinstance(probe, Observation):
+            yield probe
+            continue
+        life, first = known.get(probe.task_id or ""), history.control_of(probe)
+        if life is not None and first is not None:
+            yield _first_answer_counts(life, first, probe, known)
+    for probe in history.intended("answer-old-key", method=TASKS_UPDATE):
+        life = known.get(probe.task_id or "")
+        if life is not None:
+            yield _round_stays_open(life, probe)
+    for life in known.values():
+        at_once = [u for u in life.updates if u.intent == "answer-at-once"]
+        if len(at_once) > 1:
+            yield _one_answer_counts(life, at_once, known)
+
+
+def _first_answer_counts(
+    life: Life, first: Exchange, second: Exchange, known: Mapping[str, Life]
+) -> Observation:
+    end = end_of(life)
+    if end is None:
+        return unclear(second, "the task was not seen to end")
+    evidence = (first, second, end.exchange)
+    if not _was_taken(life, first, second):
+        return unclear(evidence, "the first answer was not seen to be taken before the second")
+    failed = _failed_by_answers(life, end, evidence, known)
+    if failed is not None:
+        return failed
+    earlier = {text for answer in answers_of(first).values() for text in texts_of(answer)}
+    later = {text for answer in answers_of(second).values() for text in texts_of(answer)}
+    found = found_in_outcome(later - earlier, end.task)
+    if found:
+        return broken(
+            evidence,
+            "keep the first answer to a key and ignore a second one: the result shows the second",
+            expected="the first answer in the result",
+            found=f"{found!r:.60} in the result",
+            member="/result/result",
+        )
+    if second.intent == "decline-again":
+        return _not_as_if_declined(life, end, evidence, known)
+    if found_in_outcome(earlier - later, end.task):
+        return holds(evidence)
+    return unclear(evidence, "the result does not show which of the answers counted")
+
+
+def _was_taken(life: Life, first: Exchange, second: Exchange) -> bool:
+    """Whether an answer certainly counted before another was sent: it was acknowledged, and it
+    answered all that was open, or its requests were seen to be closed. A server need not take
+    answers to a part."""
+    waiting = open_before(life, first)
+    if first.result is None or first.ended > second.started or not waiting:
+        return False
+    if waiting.keys() <= answers_of(first).keys():
+        return True
+    return any(
+        not requests_in(s.task).keys() & answers_of(second).keys()
+        for s in reads_between(life, first.ended, second.started)
+    )
+
+
+def _not_as_if_declined(
+    life: Life, end: Sighting, evidence: tuple[Exchange, ...], known: Mapping[str, Life]
+) -> Observation:
+    """A task that was answered and then declined ends like one that was answered."""
+    accepted, declined = [], []
+    for other in siblings(life, known):
+        other_end, intents = end_of(other), {update.intent for update in other.updates}
+        if other_end is not None and intents == {"answer-all"}:
+            accepted.append(_outcome(other_end.task))
+        elif other_end is not None and intents == {"decline-all"}:
+            declined.append(_outcome(other_end.task))
+    outcome = _outcome(end.task)
+    if not accepted or not declined or any(each in accepted for each in declined):
+        return unclear(evidence, "accepting and declining were not seen to end differently")
+    if outcome in declined:
+        return broken(
+            evidence,
+            "keep the first answer to a key and ignore a second one: the task ended as if its"
+            " form had been declined, though it had been accepted before",
+            expected="what the first answer leads to",
+            found="what declining leads to",
+            member="/result/result",
+        )
+    return holds(evidence)
+
+
+def _outcome(task: JsonObject) -> tuple[object, object]:
+    """How a task ended: its status and its payload."""
+    return task.get("status"), outcome_of(task)
+
+
+def _failed_by_answers(
+    life: Life, end: Sighting, evidence: tuple[Exchange, ...], known: Mapping[str, Life]
+) -> Observation | None:
+    """A task that failed, while the same call completes when each key is answered once."""
+    undisturbed = not life.cancels and {u.intent for u in life.updates} <= {*CAREFUL, *_SECOND}
+    if end.status != FAILED or not undisturbed:
+        return None
+    ends = [
+        other_end.status
+        for other in siblings(life, known)
+        if (other_end := end_of(other)) is not None
+        and not other.cancels
+        and {u.intent for u in other.updates} <= set(CAREFUL)
+    ]
+    if not ends or FAILED in ends:
+        return None
+    return broken(
+        evidence,
+        "ignore a second answer to a key: the task failed, while the same call completes when"
+        " each key is answered once",
+        expected="the task ends as after one answer",
+        found="status 'failed'",
+        member="/result/status",
+    )
+
+
+def _round_stays_open(life: Life, probe: Exchange) -> Observation:
+    waiting = open_before(life, probe)
+    reads = reads_of_effect(life, probe, waiting)
+    hindrance = unanswered(probe)
+    if hindrance or not waiting or not reads:
+        return unclear(probe, hindrance or "the second round was not seen before and after")
+    moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
+    if moved is not None:
+        return broken(
+            (probe, moved.exchange),
+            "ignore an answer to a key that was answered in an earlier round: the task went on"
+            " without an answer to what it had asked since",
+            expected="status 'input_required' with the same requests",
+            found=f"status {moved.status!r}",
+            member="/result/status",
+        )
+    return holds((probe, reads[-1].exchange))
+
+
+def _one_answer_counts(
+    life: Life, at_once: list[Exchange], known: Mapping[str, Life]
+) -> Observation:
+    end = end_of(life)
+    if end is None:
+        return unclear(at_once, "the task was not seen to end")
+    evidence = (*at_once, end.exchange)
+    failed = _failed_by_answers(life, end, evidence, known)
+    if failed is not None:
+        return failed
+    # Of several keys each may have been answered by another of the updates.
+    seen = 0
+    for key in answers_of(at_once[0]):
+        counted = []
+        for update in at_once:
+            others = {
+                text
+                for other in at_once
+                if other is not update
+                for text in texts_of(answers_of(other).get(key))
+            }
+            found = found_in_outcome(texts_of(answers_of(update).get(key)) - others, end.task)
+            counted += [found] if found else []
+        if len(counted) > 1:
+            return broken(
+                evidence,
+                "count one answer to a key, whichever comes first: two came at once, and the"
+                " result shows both",
+                expected="one of the answers in the result",
+                found=" and ".join(f"{text!r:.40}" for text in counted),
+                member="/result/result",
+            )
+        seen += len(counted)
+    if seen:
+        return holds(evidence)
+    return unclear(evidence, "the result does not show which of the answers counted")
+
+
+@rule("input.working-unaffected", SHOULD, _RESPONSE, needs=(SLOW,))
+def working_task_is_unaffected(history: History) -> Iterator[Observation]:
+    """Answers sent to a working task change nothing, and do not start it again."""
+    known = lives(history)
+    twins = [
+        life
+        for life in known.values()
+        if life.creation is not None and life.creation.intent == "left-alone" and end_of(life)
+    ]
+    for life, update in careful_updates(history, ("answer-to-working", "nothing-to-working")):
+        twin = next((t for t in siblings(life, known) if t in twins), None)
+        seen = [s for s in life.sightings if s.ended <= update.started and s.how != "notification"]
+        if not seen or seen[-1].status != WORKING:
+            continue
+        if len(life.updates) > 1 or life.cancels:
+            continue
+        end, after = end_of(life), reads_between(life, update.ended)
+        evidence = (update, *[s.exchange for s in after[-1:]])
+        if not after or twin is None:
+            yield unclear(evidence, "the task, or its twin that was left alone, was not followed")
+            continue
+        problem = _disturbance(life, update, twin, known)
+        if problem is not None:
+            yield problem
+        elif end is None:
+            yield unclear(evidence, "the task was not seen to end")
+        elif after[0].terminal and update.ended - seen[0].ended >= SLOW_SECONDS:
+            # It may have ended before the update came.
+            yield unclear(evidence, "the task was not seen working after the update")
+        else:
+            yield holds((update, end.exchange))
+
+
+def _disturbance(
+    life: Life, update: Exchange, twin: Life, known: Mapping[str, Life]
+) -> Observation | None:
+    """What became of a working task that was sent something, and of its twin did not."""
+    asking = next(
+        (s for s in reads_between(life, update.ended) if s.status == INPUT_REQUIRED), None
+    )
+    if asking is not None and not showings_of(twin):
+        return _disturbed(update, asking, "went to input_required", "status 'input_required'")
+    again = _starts_again(life, update, twin)
+    if again is not None:
+        told = str(again.task.get("statusMessage"))
+        return _disturbed(update, again, "went back to an earlier step", f"{told!r:.60} again")
+    end = end_of(life)
+    if end is None:
+        return None
+    if end.status != _status_at_end(twin):
+        return _disturbed(update, end, f"ended {end.status}", f"status {end.status!r}")
+    stray = found_in_outcome(_stray_texts(life, update), end.task)
+    if stray:
+        return _disturbed(update, end, "shows the answer", f"{stray!r:.60} in the result")
+    if _usual_outcome(life, end, known) not in (None, _outcome(end.task)):
+        return _disturbed(update, end, "ended with another result", "another result")
+    return None
+
+
+def _disturbed(update: Exchange, seen: Sighting, what: str, found: str) -> Observation:
+    return broken(
+        (update, seen.exchange),
+        "ignore answers that nobody asked for: a working task that was sent some"
+        f" {what}, while the same call left alone did not",
+        expected="what happens without the answers",
+        found=found,
+        member="/result/status",
+    )
+
+
+def _usual_outcome(
+    life: Life, end: Sighting, known: Mapping[str, Life]
+) -> tuple[object, object] | None:
+    """How tasks of the same call end when nobody sends them anything; ``None`` where they were
+    not seen to end alike, some before this task and some after it."""
+    ends = [
+        other_end
+        for other in siblings(life, known)
+        if not other.updates and not other.cancels and (other_end := end_of(other)) is not None
+    ]
+    around = any(e.ended <= end.began for e in ends) and any(e.ended >= end.began for e in ends)
+    outcomes = [_outcome(e.task) for e in ends]
+    return outcomes[0] if around and all(each == outcomes[0] for each in outcomes) else None
+
+
+def _status_at_end(life: Life) -> object:
+    end = end_of(life)
+    return end.status if end is not None else None
+
+
+def _messages(life: Life) -> list[tuple[Sighting, str]]:
+    """The status messages of a working task, each time another one is shown."""
+    told: list[tuple[Sighting, str]] = []
+    for sighting in life.seen_by_reading():
+        message = sighting.task.get("statusMessage")
+        if sighting.status != WORKING or not isinstance(message, str):
+            continue
+        if not told or told[-1][1] != message:
+            told.append((sighting, message))
+    return told
+
+
+def _starts_again(life: Life, update: Exchange, twin: Life) -> Sighting | None:
+    """A read after the update that shows a step which had been left behind before it, where
+    the twin that was left alone never went back."""
+    of_twin = [message for _, message in _messages(twin)]
+    if len(set(of_twin)) != len(of_twin):
+        return None
+    told = _messages(life)
+    left_behind = {m for s, m in told if s.ended <= update.started}
+    if left_behind and (current := [m for s, m in told if s.ended <= update.started][-1:]):
+        left_behind -= set(current)
+    return next((s for s, m in told if s.began >= update.ended and m in left_behind), None)
+
+
+@rule(
+    "input.terminal-unaffected",
+    IMPLIED,
+    _RESPONSE,
+    needs=(TASK,),
+    after=("lifecycle.terminal-is-final", "polling.pure-read", "concurrency.reads-agree"),
+)
+def ended_task_is_unaffected(history: History) -> Iterator[Observation]:
+    """Answers sent to a task that has ended change nothing.
+
+    They may be acknowledged or refused.
+    """
+    for life in lives(history).values():
+        for update in life.updates:
+            before = [s for s in life.seen_by_reading() if s.ended <= update.started]
+            if not before or not before[-1].terminal or update.caller != life.caller:
+                continue
+            if life.cancels and before[-1].status != CANCELLED:
+                continue  # a cancellation may take effect late, which is another matter
+            hindrance = unanswered(update)
+            if hindrance:
+                yield unclear(update, hindrance)
+                continue
+            ended = [s for s in before if s.terminal]
+            yield from _stays_as_it_was(history, life, update, ended)
+
+
+def _stays_as_it_was(
+    history: History, life: Life, update: Exchange, before: list[Sighting]
+) -> Iterator[Observation]:
+    until = next_sent(life, update)
+    outcome = _outcome(before[-1].task)
+    if any(_outcome(s.task) != outcome for s in before):
+        yield unclear(update, "the ended task changed before the answer was sent")
+        return
+    reads = [
+        r
+        for r in life.reads
+        if r.started >= update.ended
+        and r.ended <= until
+        and asked_by_its_caller(life, r, history)
+    ]
+    for read in reads:
+        evidence = (before[-1].exchange, update, read)
+        if read.task is None:
+            if read.error_code == INVALID_PARAMS and not may_have_expired(life, read.ended):
+                yield broken(
+                    evidence,
+                    "leave an ended task as it is when an answer comes: it could not be read"
+                    " any more",
+                    expected=f"status {before[-1].status!r}, as before",
+                    found=read.outcome,
+                    member="/error/code",
+                )
+                return
+            continue
+        if _outcome(read.task) != outcome:
+            same_status = read.task.get("status") == before[-1].status
+            if same_status and len(before) < 2:
+                yield unclear(evidence, "the ended task was not read twice before the answer")
+                return
+            yield broken(
+                evidence,
+                "leave an ended task as it is when an answer comes: its"
+                f" {'result' if same_status else 'status'} changed",
+                expected=f"status {before[-1].status!r}, as before",
+                found="another payload" if same_status else f"status {read.task.get('status')!r}",
+                member="/result/result" if same_status else "/result/status",
+            )
+            return
+    if any(r.task is not None for r in reads):
+        yield holds((before[-1].exchange, update, reads[-1]))

@@ -1,0 +1,226 @@
+"""polling: reading changes nothing, and brings a result whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.judge.lifetimes import AFTER_RESTART, certainly_within_ttl
+from conformance.judge.lives import (
+    Life,
+    Sighting,
+    call_of,
+    lives,
+    lost_outcome,
+    may_have_expired,
+    outcome_of,
+)
+from conformance.judge.observation import Observation, broken, holds, unclear
+from conformance.judge.rule import IMPLIED, MUST, rule
+from conformance.judge.shown import brief, ended_worse, hurried, is_quiet, reads_meant
+from conformance.specification.citations import sep, tasks
+from conformance.specification.names import INVALID_PARAMS, TOOLS_CALL
+from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED
+from conformance.target.roles import LARGE, TASK, tools_with
+from conformance.wire.exchange import Exchange
+from conformance.wire.history import History
+
+
+@rule(
+    "polling.pure-read",
+    IMPLIED,
+    sep("rationale"),
+    needs=(TASK,),
+    after=("creation.durable", "creation.unique-ids", "polling.shape"),
+)
+def reading_changes_nothing(history: History) -> Iterator[Observation]:
+    """Reading a task changes nothing: a result can be read again, and reads change no outcome.
+
+    lastUpdatedAt is left to polling.updated-at-tracks-change, and a result that turns into
+    another to lifecycle.terminal-is-final. A task may advance only when it is read, as long as
+    the reads do not change where it gets to.
+    """
+    for life in lives(history).values():
+        reads = [s for s in life.seen_by_reading() if not may_have_expired(life, s.ended)]
+        yield from _same_when_read_again(life, reads)
+        yield from _gone_when_read_again(life, reads)
+        yield from _keys_made_by_reading(life, reads)
+    yield from _outcomes_of_many_reads(history)
+
+
+def _same_when_read_again(life: Life, reads: list[Sighting]) -> Iterator[Observation]:
+    ended = [s for s in reads if s.terminal]
+    for later in ended[1:]:
+        first = ended[0]
+        if first.status != later.status or not is_quiet(life, first, later):
+            continue
+        if outcome_of(first.task) == outcome_of(later.task):
+            yield holds((first.exchange, later.exchange))
+        if not lost_outcome(first.task, later.task):
+            continue
+        member = "error" if first.status == FAILED else "result"
+        yield broken(
+            (first.exchange, later.exchange),
+            f"answer every read of an ended task alike: its {member} was gone when it was read"
+            " again, though nothing had been sent in between",
+            expected=f"the same {member}",
+            found=brief(later.task.get(member)) if member in later.task else f"no {member}",
+            member=f"/result/{member}",
+        )
+
+
+def _gone_when_read_again(life: Life, reads: list[Sighting]) -> Iterator[Observation]:
+    first = next((s for s in reads if s.terminal), None)
+    if first is None:
+        return
+    for read in life.reads:
+        again = (
+            read.started >= first.ended
+            and read.error_code == INVALID_PARAMS
+            and read.params.keys() <= {"taskId", "_meta"}
+            and read.caller == first.exchange.caller == life.caller
+            and read.protocol_version is not None
+            and read.declares_tasks
+            and read.replica == first.exchange.replica
+            and read.intent != AFTER_RESTART
+            and certainly_within_ttl(life, read)
+        )
+        if any(first.ended <= s.began and s.ended <= read.started for s in reads):
+            return  # it could be read again: what came later, expiry.not-before-ttl says
+        if again and not any(s.started < read.ended for s in (*life.updates, *life.cancels)):
+            yield broken(
+                (first.exchange, read),
+                "keep a task until its ttlMs is over: it could not be read again after its end"
+                " had been read",
+                expected=f"the task, {first.status!r}",
+                found=read.outcome,
+                member="/error/code",
+            )
+            return
+
+
+def _keys_made_by_reading(life: Life, reads: list[Sighting]) -> Iterator[Observation]:
+    """Three quiet reads that show the same requests under three sets of keys."""
+    waiting = [
+        s
+        for s in reads
+        if s.status == INPUT_REQUIRED
+        and isinstance(s.task.get("inputRequests"), dict)
+        and s.task["inputRequests"]
+    ]
+    for one, two, three in zip(waiting, waiting[1:], waiting[2:], strict=False):
+        if not is_quiet(life, one, two) or not is_quiet(life, two, three):
+            continue
+        if _only_keys_differ(one, two) and _only_keys_differ(two, three):
+            yield broken(
+                (one.exchange, two.exchange, three.exchange),
+                "keep the keys of open requests from read to read: the same requests came under"
+                " new keys each time, so a client asks its user again and again",
+                expected=brief(one.task["inputRequests"]),
+                found=brief(three.task["inputRequests"]),
+                member="/result/inputRequests",
+            )
+            return
+        if one.task["inputRequests"] == two.task["inputRequests"]:
+            yield holds((one.exchange, two.exchange))
+
+
+def _only_keys_differ(one: Sighting, other: Sighting) -> bool:
+    before, after = one.task["inputRequests"], other.task["inputRequests"]
+    return before.keys().isdisjoint(after) and list(before.values()) == list(after.values())
+
+
+def _outcomes_of_many_reads(history: History) -> Iterator[Observation]:
+    """A task that was read very often ends as others of the same call do."""
+    for life in hurried(history):
+        early = reads_meant(life, "early-poll")
+        if any(read.task is None for read in early):
+            continue  # polling.rate-limit-honest looks at those
+        problem = ended_worse(history, life)
+        if problem is not None:
+            yield broken(
+                (early[-1], problem.exchange),
+                "reading must not change what becomes of a task: one that was read often ended"
+                f" as {problem.status}, while the same call completes when it is read at its"
+                " pace",
+                expected="the task completes",
+                found=f"status {problem.status!r}",
+                member="/result/status",
+            )
+
+
+# Of an answer that broke off, so much may have come although its whole was large.
+_LARGE_ENOUGH = 64 * 1024
+
+
+@rule("polling.large-result", MUST, tasks("response"), needs=(LARGE,))
+def large_results_arrive_whole(history: History) -> Iterator[Observation]:
+    """A large result arrives whole."""
+    named = {tool for tool, roles in history.circumstances.named.items() if LARGE in roles}
+    tools = named.union(tools_with(history, LARGE))
+    for life in lives(history).values():
+        for read in life.reads:
+            length = len(read.seen.body) if read.seen is not None else 0
+            if life.tool not in tools and length < _LARGE_ENOUGH:
+                continue
+            problem = _broken_off(read)
+            if problem is not None:
+                yield problem
+            elif (
+                life.tool in tools
+                and read.task is not None
+                and read.task.get("status") == COMPLETED
+            ):
+                cut = _cut_short(history, life, read)
+                yield cut if cut is not None else holds(read)
+
+
+def _broken_off(read: Exchange) -> Observation | None:
+    """A read whose answer did not come as one whole JSON text, though it began well."""
+    if read.status != 200 or read.response is not None or read.seen is None:
+        return None
+    length = len(read.seen.body)
+    if read.seen.cut or (read.fault is not None and read.fault.kind not in ("protocol", "reset")):
+        return unclear(read, f"the suite stopped reading after {length} bytes: {read.outcome}")
+    return broken(
+        read,
+        "send the whole answer, however large the result is: this one has"
+        f" {length} bytes and is no complete JSON-RPC message",
+        expected="the task with its result",
+        found=read.outcome,
+    )
+
+
+def _cut_short(history: History, life: Life, read: Exchange) -> Observation | None:
+    """A result that is only the beginning of what the same call answered directly before."""
+    text = _text_of((read.task or {}).get("result"))
+    if life.creation is None or not text:
+        return None
+    for plain in history.derive(_told_at_once).get(call_of(life.creation), ()):
+        whole = _text_of(plain.result) if plain.ended <= life.creation.started else ""
+        if len(whole) > len(text) and whole.startswith(text):
+            return broken(
+                (plain, read),
+                "inline the whole result: the task has only the beginning of what the same call"
+                " answered without a task",
+                expected=f"a text of {len(whole)} characters",
+                found=f"its first {len(text)} characters",
+                member="/result/result/content",
+            )
+    return None
+
+
+def _told_at_once(history: History) -> dict[object, list[Exchange]]:
+    """The calls that were answered with a text, by what was called."""
+    found: dict[object, list[Exchange]] = {}
+    for call in history.of_method(TOOLS_CALL):
+        if _text_of(call.result):
+            found.setdefault(call_of(call), []).append(call)
+    return found
+
+
+def _text_of(result: object) -> str:
+    """The one text of a result; empty where it has none, or several parts."""
+    content = result.get("content") if isinstance(result, dict) else None
+    part = content[0] if isinstance(content, list) and len(content) == 1 else None
+    text = part.get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else ""

@@ -1,0 +1,104 @@
+"""Tasks as handles and reads showed them, and what several rules of polling ask of that."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from conformance.judge.asking import siblings
+from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.pace import polls
+from conformance.judge.times import Moment, moment_of
+from conformance.specification.revisions import revision_named
+from conformance.specification.states import COMPLETED
+from conformance.wire.exchange import Exchange
+from conformance.wire.history import History
+
+
+def tasks_shown(history: History) -> list[Sighting]:
+    """Every task as a handle or a read showed it, in the order it was asked for."""
+    return history.derive(_all_shown)
+
+
+def _all_shown(history: History) -> list[Sighting]:
+    found = [
+        sighting
+        for life in lives(history).values()
+        for sighting in life.sightings
+        if sighting.how != "notification"
+    ]
+    return sorted(found, key=lambda sighting: (sighting.began, sighting.ended))
+
+
+def read_as(history: History, status: str) -> list[Sighting]:
+    return [s for s in tasks_shown(history) if s.how == "read" and s.status == status]
+
+
+def answered_reads(history: History) -> list[tuple[Life, Exchange]]:
+    """Every tasks/get for a task that exists, answered with something other than an error."""
+    version = revision_named(history.circumstances.spec).protocol_version
+    found = [
+        (life, read)
+        for life in lives(history).values()
+        for read in life.reads
+        if read.response is not None
+        and "error" not in read.response
+        and read.protocol_version == version
+    ]
+    return sorted(found, key=lambda pair: (pair[1].started, pair[1].ended))
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def brief(value: object) -> str:
+    """A value in a few words, for ``found``."""
+    if isinstance(value, dict):
+        return f"an object with {', '.join(map(repr, list(value)[:6]))}" if value else "{}"
+    if isinstance(value, list):
+        return "an array"
+    return f"{value!r:.80}"
+
+
+def moment_told(sighting: Sighting, name: str) -> Moment | None:
+    value = sighting.task.get(name)
+    return moment_of(value) if isinstance(value, str) else None
+
+
+def is_quiet(life: Life, earlier: Sighting, later: Sighting) -> bool:
+    """Whether one sighting is certainly before the other, and nothing but reads was sent to
+    the task from the one to the other."""
+    return earlier.certainly_before(later) and not any(
+        sent.started < later.ended and sent.ended > earlier.began
+        for sent in (*life.updates, *life.cancels)
+    )
+
+
+def reads_meant(life: Life, intent: str) -> list[Exchange]:
+    """The reads of a task that were sent with one intent, in order."""
+    return sorted(
+        (read for read in life.reads if read.intent == intent), key=lambda read: read.started
+    )
+
+
+def hurried(history: History) -> list[Life]:
+    """Tasks of which some reads came too early on purpose."""
+    return [life for life in lives(history).values() if reads_meant(life, "early-poll")]
+
+
+def ended_worse(history: History, life: Life) -> Sighting | None:
+    """The end of a task that failed or was cancelled unasked, where every other task of the
+    same call that was read at its pace completed."""
+    end = life.first_terminal
+    if end is None or end.status == COMPLETED or life.cancels:
+        return None
+    hurried_ids = {poll.life.task_id for poll in polls(history) if not poll.kept}
+    others = [
+        other.first_terminal.status
+        for other in siblings(life, lives(history))
+        if not reads_meant(other, "early-poll")
+        and other.task_id not in hurried_ids
+        and other.first_terminal is not None
+        and not other.cancels
+    ]
+    return end if others and all(status == COMPLETED for status in others) else None

@@ -1,0 +1,222 @@
+"""From observations to one verdict a rule, and from verdicts to causes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from conformance.judge.fingerprint import Fingerprint, fingerprint_of
+from conformance.judge.observation import BROKEN, HOLDS, NOT_OFFERED, UNCLEAR, Observation
+from conformance.judge.rule import Rule
+from conformance.target.roles import (
+    IDENTITIES,
+    LEGACY,
+    LISTEN,
+    REPLICAS,
+    RESTART,
+    TOOL_ROLES,
+    tools_with,
+)
+from conformance.wire.history import History
+
+PASS = "pass"
+FAIL = "fail"
+WARN = "warn"
+NOT_EXERCISED = "not-exercised"
+NOT_APPLICABLE = "not-applicable"
+VERDICTS = (FAIL, WARN, PASS, NOT_EXERCISED, NOT_APPLICABLE)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict of one rule. ``observations`` counts those that decided it; ``evidence``
+    are those shown. ``cause`` is the violated rule that kept this one from being judged."""
+
+    rule: Rule
+    verdict: str
+    reason: str
+    observations: int = 0
+    evidence: tuple[Observation, ...] = ()
+    cause: str | None = None
+
+    @property
+    def violated(self) -> bool:
+        return self.verdict in (FAIL, WARN)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that is wrong: the violated rule that tells it, why, and the rules that it
+    kept from being judged."""
+
+    rule: str
+    because: str
+    also: tuple[str, ...] = ()
+
+
+# More evidence than this of one rule tells a reader nothing new.
+_EVIDENCE_SHOWN = 5
+
+
+def verdict_of(rule: Rule, history: History) -> Verdict:
+    """Judge one rule, by itself: a pure function of the history."""
+    found: dict[str, list[Observation]] = {BROKEN: [], HOLDS: [], UNCLEAR: [], NOT_OFFERED: []}
+    for observation in rule.judge(history):
+        found[observation.kind].append(observation)
+    broken, held, unclear, absent = found.values()
+    if broken:
+        return Verdict(rule, rule.violated, broken[0].note, len(broken), tuple(_varied(broken)))
+    if held:
+        noted = [o for o in held if o.note]
+        times = "once" if len(held) == 1 else f"{len(held)} times"
+        reason = noted[0].note if noted else f"held {times}"
+        return Verdict(rule, PASS, reason, len(held), tuple((noted or held)[:1]))
+    if absent and not unclear:
+        return Verdict(rule, NOT_APPLICABLE, absent[0].note, 0, tuple(absent[:1]))
+    if unclear:
+        return Verdict(rule, NOT_EXERCISED, unclear[0].note, 0, tuple(unclear[:2]))
+    return Verdict(rule, NOT_EXERCISED, missing_reason(rule, history))
+
+
+def _varied(broken: Sequence[Observation]) -> list[Observation]:
+    """A few of many violations: one of each kind of note first."""
+    first_of_kind = {(o.note, o.found): o for o in reversed(broken)}
+    chosen = [o for o in broken if first_of_kind[(o.note, o.found)] is o]
+    return chosen[:_EVIDENCE_SHOWN]
+
+
+def missing_reason(rule: Rule, history: History) -> str:
+    """Why nothing was observed, and what to pass to have it observed."""
+    given = history.circumstances
+    if given.recorded:
+        return "the recorded traffic shows nothing of it: `run` would ask the server"
+    for need in rule.needs:
+        if need == IDENTITIES and len(given.callers) < 2:
+            return "it needs a second caller: pass --other-header 'Authorization: Bearer …'"
+        if need == REPLICAS and given.replicas < 2:
+            return "it needs more than one URL of the same service: pass --replica URL"
+        if need == RESTART and not given.restart:
+            return "it needs the server to be restarted: pass --restart-command COMMAND"
+        if need == LEGACY:
+            return "it needs a server that also speaks 2025-11-25"
+        if need == LISTEN:
+            continue
+        if need in TOOL_ROLES and not tools_with(history, need):
+            if not given.permitted:
+                return (
+                    f"it needs {TOOL_ROLES[need]}, and no tool may be called: "
+                    f"pass --tool {need}:NAME or --explore all"
+                )
+            return (
+                f"it needs {TOOL_ROLES[need]}; none of the {len(given.permitted)} tools that"
+                f" may be called was seen to be one: pass --tool {need}:NAME={{arguments}}"
+            )
+    return "the run did not come to it"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All verdicts, in the order of the catalogue, and what is behind the violations."""
+
+    verdicts: tuple[Verdict, ...]
+    causes: tuple[Cause, ...]
+
+
+def judge(rules: Mapping[str, Rule], history: History) -> Judgement:
+    """Judge every rule of a catalogue. The same history gives the same judgement."""
+    with _collector_at_rest():
+        alone = {rule.id: verdict_of(rule, history) for rule in rules.values()}
+        return conclude(alone, fingerprint_of(history))
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """All that judging makes it also keeps: to look for garbage in it, again and again, takes a
+    third of the time and finds nothing."""
+    was_at_work = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_at_work:
+            gc.enable()
+
+
+def conclude(alone: Mapping[str, Verdict], fingerprint: Fingerprint | None = None) -> Judgement:
+    """Tell each cause once: a rule that could not hold because another was violated is not
+    counted against the server a second time."""
+    settled = dict(alone)
+    blocked_by: dict[str, str] = {}
+    if fingerprint is not None and fingerprint.carrier in settled:
+        settled = _as_one_finding(settled, fingerprint, blocked_by)
+    for rule_id, verdict in list(settled.items()):
+        if verdict.verdict in (PASS, NOT_APPLICABLE) or rule_id in blocked_by:
+            continue
+        cause = _violated_before(verdict.rule, alone)
+        if cause is not None:
+            blocked_by[rule_id] = cause
+            settled[rule_id] = _blocked(
+                verdict, f"it was not judged, since {cause} is violated", cause
+            )
+    causes = []
+    for rule_id, verdict in settled.items():
+        if verdict.violated:
+            also = tuple(r for r, c in blocked_by.items() if _root(c, blocked_by) == rule_id)
+            causes.append(Cause(rule_id, verdict.reason, also))
+    causes.sort(key=lambda cause: settled[cause.rule].verdict != FAIL)
+    return Judgement(tuple(settled.values()), tuple(causes))
+
+
+def _root(rule_id: str, blocked_by: Mapping[str, str]) -> str:
+    while rule_id in blocked_by:
+        rule_id = blocked_by[rule_id]
+    return rule_id
+
+
+def _violated_before(rule: Rule, alone: Mapping[str, Verdict]) -> str | None:
+    """The first of the rules this one builds on, near or far, that is violated."""
+    to_see, seen = list(rule.after), {rule.id}
+    while to_see:
+        rule_id = to_see.pop(0)
+        if rule_id in seen or rule_id not in alone:
+            continue
+        seen.add(rule_id)
+        if alone[rule_id].violated:
+            return rule_id
+        to_see.extend(alone[rule_id].rule.after)
+    return None
+
+
+def _blocked(verdict: Verdict, reason: str, cause: str) -> Verdict:
+    return replace(
+        verdict, verdict=NOT_EXERCISED, reason=reason, observations=0, evidence=(), cause=cause
+    )
+
+
+def _as_one_finding(
+    alone: dict[str, Verdict], fingerprint: Fingerprint, blocked_by: dict[str, str]
+) -> dict[str, Verdict]:
+    """A server of the 2025-11-25 design breaks dozens of rules for one reason."""
+    carrier = fingerprint.carrier
+    settled: dict[str, Verdict] = {}
+    for rule_id, verdict in alone.items():
+        if rule_id == carrier:
+            settled[rule_id] = Verdict(
+                verdict.rule,
+                FAIL,
+                fingerprint.sentence,
+                len(fingerprint.evidence),
+                fingerprint.evidence,
+            )
+        elif verdict.verdict in (PASS, NOT_APPLICABLE):
+            settled[rule_id] = verdict
+        else:
+            blocked_by[rule_id] = carrier
+            settled[rule_id] = _blocked(
+                verdict,
+                "it was not judged, since the server speaks the 2025-11-25 design of tasks",
+                carrier,
+            )
+    return settled

@@ -1,0 +1,47 @@
+"""Every rule is proven by a server that breaks it, and accuses none that is merely different.
+
+``python -m tests.matrix`` drives all faults and variants, unnarrowed; here is a part of it in
+which every rule is, quick enough for every change.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.judge.rule import catalogue
+from fixtures.faults import load_faults
+from fixtures.variants import load_variants
+from tests.matrix import row_of_fault, row_of_variant
+
+# A server that also speaks 2025-11-25 is not among the fixtures yet.
+WITHOUT_A_FAULT = {"negotiation.not-in-older-protocol"}
+
+
+def _one_fault_of_each_rule() -> list[str]:
+    first: dict[str, str] = {}
+    for fault in load_faults().values():
+        first.setdefault(fault.breaks, fault.name)
+    return sorted(first.values())
+
+
+def test_every_rule_has_a_fault_and_every_fault_a_rule() -> None:
+    rules = set(catalogue())
+    broken = {fault.breaks for fault in load_faults().values()}
+    named = {rule for fault in load_faults().values() for rule in fault.also}
+    missed = {rule for variant in load_variants().values() for rule in variant.misses}
+    assert rules - broken == WITHOUT_A_FAULT
+    assert (broken | named | missed) <= rules
+
+
+@pytest.mark.parametrize("name", _one_fault_of_each_rule())
+def test_fault_is_found_by_its_rule_alone(name: str) -> None:
+    row = row_of_fault(name, narrow=True)
+    assert row.detected, f"{row.wanted} did not speak; {row.violated} did"
+    assert row.undeclared == {}
+
+
+@pytest.mark.parametrize("name", sorted(load_variants()))
+def test_variant_is_not_accused(name: str) -> None:
+    # The topics in which most careless rules would stumble; the matrix drives all.
+    row = row_of_variant(name, topics=("creation", "polling", "input", "cancellation"))
+    assert row.undeclared == {}

@@ -1,0 +1,362 @@
+"""The rules of creation, on histories written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.judge.rule import catalogue
+from conformance.judge.verdict import FAIL, NOT_EXERCISED, PASS, WARN, Verdict, verdict_of
+from conformance.wire.exchange import Exchange, Fault, JsonObject
+from tests.builders import (
+    CALL_RESULT,
+    QUESTION,
+    creation,
+    exchange,
+    handle,
+    history,
+    reading,
+    task,
+)
+
+
+def judged(rule_id: str, *exchanges: Exchange) -> Verdict:
+    return verdict_of(catalogue()[rule_id], history(*exchanges))
+
+
+def call(result: JsonObject, **more: Any) -> Exchange:
+    return exchange("tools/call", {"name": "export", "arguments": {}}, result=result, **more)
+
+
+def handle_with(name: str, value: Any) -> JsonObject:
+    members: dict[str, Any] = {name: value}
+    return {k: v for k, v in {**handle(), **members}.items() if v is not ...}
+
+
+class TestResultType:
+    rule = "creation.result-type"
+
+    def test_task_passes(self) -> None:
+        assert judged(self.rule, creation()).verdict == PASS
+
+    @pytest.mark.parametrize("kind", ["complete", "tasks", None, ...])
+    def test_anything_else_on_a_handle_fails(self, kind: object) -> None:
+        verdict = judged(self.rule, call(handle(resultType=kind)))
+        assert verdict.verdict == FAIL
+        assert verdict.evidence[0].member == "/result/resultType"
+
+    def test_one_wrong_handle_among_right_ones_fails(self) -> None:
+        wrong = call(handle("u", resultType="complete"))
+        assert judged(self.rule, creation("t"), wrong).verdict == FAIL
+
+    def test_an_ordinary_result_is_no_handle(self) -> None:
+        assert judged(self.rule, call(CALL_RESULT)).verdict == NOT_EXERCISED
+
+
+class TestShape:
+    rule = "creation.shape"
+
+    def test_a_whole_handle_passes(self) -> None:
+        assert judged(self.rule, creation()).verdict == PASS
+
+    def test_a_null_ttl_passes(self) -> None:
+        assert judged(self.rule, creation(result=handle(ttlMs=None))).verdict == PASS
+
+    def test_no_interval_and_more_members_pass(self) -> None:
+        more = handle(pollIntervalMs=..., content=[], vendor={"a": 1}, _meta={"com.example/a": 1})
+        assert judged(self.rule, creation(result=more)).verdict == PASS
+
+    @pytest.mark.parametrize("name", ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs"])
+    def test_a_missing_member_fails(self, name: str) -> None:
+        verdict = judged(self.rule, creation(result=handle_with(name, ...)))
+        assert verdict.verdict == FAIL
+        assert verdict.evidence[0].member == f"/result/{name}"
+
+    @pytest.mark.parametrize(("name", "value"), [("taskId", 7), ("statusMessage", None)])
+    def test_a_member_of_the_wrong_type_fails(self, name: str, value: Any) -> None:
+        assert judged(self.rule, creation(result=handle_with(name, value))).verdict == FAIL
+
+    def test_a_nested_task_fails(self) -> None:
+        nested = call({"resultType": "task", "task": task()})
+        verdict = judged(self.rule, nested)
+        assert verdict.verdict == FAIL
+        assert verdict.evidence[0].member == "/result/task"
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("status", "canceled"), ("createdAt", 7), ("ttlMs", "60000"), ("pollIntervalMs", 0.5)],
+    )
+    def test_wrong_values_are_left_to_other_rules(self, name: str, value: object) -> None:
+        assert judged(self.rule, creation(result=handle_with(name, value))).verdict == PASS
+
+    def test_an_ordinary_result_called_task_is_left_to_another_rule(self) -> None:
+        mistaken = call({**CALL_RESULT, "resultType": "task"})
+        assert judged(self.rule, mistaken).verdict == NOT_EXERCISED
+
+
+class TestBaseTaskOnly:
+    rule = "creation.base-task-only"
+
+    def test_a_plain_task_passes(self) -> None:
+        assert judged(self.rule, creation()).verdict == PASS
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("result", CALL_RESULT),
+            ("error", {"code": 1, "message": "no"}),
+            ("inputRequests", {"a": QUESTION}),
+            ("requestState", "sealed"),
+        ],
+    )
+    def test_a_payload_is_warned_of(self, name: str, value: Any) -> None:
+        verdict = judged(self.rule, creation(result=handle_with(name, value)))
+        assert verdict.verdict == WARN
+        assert name in verdict.reason
+
+    def test_null_members_carry_nothing(self) -> None:
+        nulls = handle(result=None, error=None, inputRequests=None)
+        assert judged(self.rule, creation(result=nulls)).verdict == PASS
+
+
+class TestDurable:
+    rule = "creation.durable"
+
+    def read(self, *, intent: str = "read-at-once", **more: Any) -> Exchange:
+        if not more.keys() & {"error", "status", "fault"}:
+            more["result"] = task("t")
+        return exchange("tasks/get", {"taskId": "t"}, intent=intent, **more)
+
+    def test_a_read_at_once_passes(self) -> None:
+        assert judged(self.rule, creation("t"), self.read()).verdict == PASS
+
+    @pytest.mark.parametrize("code", [-32602, -32603, -32001])
+    def test_an_error_fails(self, code: int) -> None:
+        verdict = judged(self.rule, creation("t"), self.read(error=code))
+        assert verdict.verdict == FAIL
+        assert len(verdict.evidence[0].exchanges) == 2
+
+    def test_another_replica_that_does_not_know_the_task_fails(self) -> None:
+        calls = (creation("t"), self.read(error=-32602, replica=1))
+        assert "replica" in judged(self.rule, *calls).reason
+
+    def test_a_task_that_one_replica_has_seen_end_is_still_missed_on_another(self) -> None:
+        ended = reading("t", "completed")
+        calls = (creation("t"), ended, self.read(error=-32602, replica=1))
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_a_rate_limit_is_not_judged(self) -> None:
+        assert judged(self.rule, creation("t"), self.read(status=429)).verdict == NOT_EXERCISED
+        limited = self.read(error={"code": -32000, "message": "Rate limit exceeded"})
+        assert judged(self.rule, creation("t"), limited).verdict == NOT_EXERCISED
+
+    def test_no_answer_is_not_judged(self) -> None:
+        lost = self.read(fault=Fault("reset", "connection lost"))
+        assert judged(self.rule, creation("t"), lost).verdict == NOT_EXERCISED
+
+    def test_a_task_whose_end_was_read_may_have_been_forgotten(self) -> None:
+        calls = (creation("t"), reading("t", "completed"), self.read(error=-32602))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_an_ordinary_first_read_that_finds_nothing_fails(self) -> None:
+        calls = (creation("t"), self.read(intent="ordinary", error=-32602), reading("t"))
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    @pytest.mark.parametrize("intent", ["undeclared", "mcp-name-mismatch", "early-poll"])
+    def test_a_probe_that_finds_nothing_is_not_judged(self, intent: str) -> None:
+        probe = self.read(intent=intent, error=-32602)
+        assert judged(self.rule, creation("t"), probe).verdict == NOT_EXERCISED
+
+    def test_a_task_that_had_been_read_is_not_judged(self) -> None:
+        calls = (creation("t"), reading("t"), self.read(intent="ordinary", error=-32602))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_a_task_that_may_have_expired_is_not_judged(self) -> None:
+        brief = creation("t", result=handle("t", ttlMs=50))
+        late = self.read(intent="ordinary", error=-32602)
+        assert judged(self.rule, brief, late).verdict == NOT_EXERCISED
+
+    def test_another_caller_is_not_judged(self) -> None:
+        foreign = self.read(intent="ordinary", error=-32602, caller="second")
+        assert judged(self.rule, creation("t"), foreign).verdict == NOT_EXERCISED
+
+    def test_a_task_of_another_history_is_not_judged(self) -> None:
+        assert judged(self.rule, self.read(error=-32602)).verdict == NOT_EXERCISED
+
+
+class TestUniqueIds:
+    rule = "creation.unique-ids"
+
+    def test_different_ids_pass(self) -> None:
+        assert judged(self.rule, creation("t"), creation("u")).verdict == PASS
+
+    def test_the_same_id_twice_fails(self) -> None:
+        assert judged(self.rule, creation("t"), creation("u"), creation("t")).verdict == FAIL
+
+    def test_one_creation_proves_nothing(self) -> None:
+        assert judged(self.rule, creation("t")).verdict == NOT_EXERCISED
+
+    def test_a_read_that_calls_itself_a_handle_is_no_creation(self) -> None:
+        mistaken = reading("t", members={"resultType": "task"})
+        assert judged(self.rule, creation("t"), creation("u"), mistaken).verdict == PASS
+
+
+class TestDiscriminatorReserved:
+    rule = "creation.discriminator-reserved"
+
+    def test_other_results_pass(self) -> None:
+        discovered = exchange("server/discover", result={"resultType": "complete"})
+        assert judged(self.rule, discovered, call(CALL_RESULT)).verdict == PASS
+
+    def test_a_list_of_tools_called_task_fails(self) -> None:
+        listed = exchange("tools/list", result={"resultType": "task", "tools": []})
+        assert judged(self.rule, listed).verdict == FAIL
+
+    def test_an_ordinary_result_called_task_fails(self) -> None:
+        assert judged(self.rule, call({**CALL_RESULT, "resultType": "task"})).verdict == FAIL
+
+    def test_a_handle_is_what_it_is_for(self) -> None:
+        assert judged(self.rule, creation()).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+    def test_the_methods_of_the_extension_have_rules_of_their_own(self, method: str) -> None:
+        answer = exchange(method, {"taskId": "t"}, result={"resultType": "task"})
+        assert judged(self.rule, answer).verdict == NOT_EXERCISED
+
+    def test_answers_of_the_older_protocol_are_not_judged(self) -> None:
+        older = exchange(
+            "tools/list",
+            result={"resultType": "task", "tools": []},
+            edit=lambda draft: draft.with_header("MCP-Protocol-Version", "2025-11-25"),
+        )
+        assert judged(self.rule, older).verdict == NOT_EXERCISED
+
+
+class TestOnlyToolsCall:
+    rule = "creation.only-tools-call"
+
+    def test_other_results_pass(self) -> None:
+        assert judged(self.rule, exchange("prompts/list", result={"prompts": []})).verdict == PASS
+
+    def test_a_handle_from_another_method_fails(self) -> None:
+        read = exchange("resources/read", {"uri": "memo:today"}, result=handle())
+        verdict = judged(self.rule, read)
+        assert verdict.verdict == FAIL
+        assert "resources/read" in verdict.reason
+
+    def test_an_unknown_method_proves_nothing(self) -> None:
+        assert judged(self.rule, exchange("prompts/list", error=-32601)).verdict == NOT_EXERCISED
+
+    def test_tool_calls_and_reads_are_not_meant(self) -> None:
+        assert judged(self.rule, creation("t"), reading("t")).verdict == NOT_EXERCISED
+
+
+ASKED = {"resultType": "input_required", "inputRequests": {"ok": QUESTION}, "requestState": "s"}
+
+
+def asked(*without: str) -> Exchange:
+    return call({name: value for name, value in ASKED.items() if name not in without})
+
+
+def answered(task_id: str = "t", *, state: object = "s", intent: str = "accept-before") -> Exchange:
+    action = {"accept-before": "accept", "decline-before": "decline"}.get(intent)
+    responses = {"ok": {"action": action}} if action else {}
+    state_member = {} if state is None else {"requestState": state}
+    params = {"name": "export", "arguments": {}, "inputResponses": responses, **state_member}
+    return exchange("tools/call", params, result=handle(task_id), intent=intent)
+
+
+OTHER_QUESTION: JsonObject = {
+    "method": "elicitation/create",
+    "params": {"mode": "form", "message": "And then?", "requestedSchema": {"type": "object"}},
+}
+
+
+class TestInputFirst:
+    rule = "creation.input-first"
+
+    def waiting(self, question: JsonObject, task_id: str = "t") -> Exchange:
+        return reading(
+            task_id, "input_required", members={"inputRequests": {"other-key": question}}
+        )
+
+    def test_a_question_and_then_the_handle_passes(self) -> None:
+        calls = (asked(), answered(), reading("t"))
+        assert judged(self.rule, *calls).verdict == PASS
+
+    def test_a_task_that_asks_something_else_passes(self) -> None:
+        calls = (asked(), answered(), self.waiting(OTHER_QUESTION))
+        assert judged(self.rule, *calls).verdict == PASS
+
+    def test_a_task_that_asks_again_is_warned_of(self) -> None:
+        calls = (asked(), answered(), reading("t"), self.waiting(QUESTION))
+        verdict = judged(self.rule, *calls)
+        assert verdict.verdict == WARN
+        assert "had been told" in verdict.reason
+
+    def test_a_task_made_without_an_answer_that_asks_itself_is_warned_of(self) -> None:
+        calls = (asked(), answered(intent="empty-before"), self.waiting(QUESTION))
+        verdict = judged(self.rule, *calls)
+        assert verdict.verdict == WARN
+        assert "had not been told" in verdict.reason
+
+    def test_a_question_of_the_first_of_two_rounds_is_remembered(self) -> None:
+        first = asked()
+        retry = {"name": "export", "arguments": {}, "inputResponses": {"ok": {}}}
+        second = exchange(
+            "tools/call",
+            {**retry, "requestState": "s"},
+            result={**ASKED, "inputRequests": {"b": OTHER_QUESTION}, "requestState": "s2"},
+        )
+        calls = (first, second, answered(state="s2"), self.waiting(QUESTION))
+        assert judged(self.rule, *calls).verdict == WARN
+
+    def test_without_a_state_the_last_question_counts(self) -> None:
+        calls = (asked("requestState"), answered(state=None), self.waiting(QUESTION))
+        assert judged(self.rule, *calls).verdict == WARN
+
+    def test_a_task_that_was_never_read_is_not_judged(self) -> None:
+        assert judged(self.rule, asked(), answered()).verdict == NOT_EXERCISED
+
+    def test_a_task_that_nothing_was_asked_before_is_not_judged(self) -> None:
+        calls = (creation("t"), self.waiting(QUESTION))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_an_outcome_that_is_the_same_either_way_is_a_note(self) -> None:
+        calls = [asked(), answered("t"), reading("t", "completed")]
+        calls += [answered("u", intent="decline-before"), reading("u", "completed")]
+        verdict = judged(self.rule, *calls)
+        assert verdict.verdict == PASS
+        assert "alike" in verdict.reason
+
+    def test_an_outcome_that_differs_needs_no_note(self) -> None:
+        other = {"result": {"content": [{"type": "text", "text": "refused"}]}}
+        calls = [asked(), answered("t"), reading("t", "completed"), asked()]
+        calls.append(answered("u", intent="decline-before"))
+        calls.append(reading("u", "completed", members=other))
+        assert "alike" not in judged(self.rule, *calls).reason
+
+
+class TestSurvivesDisconnect:
+    rule = "creation.survives-disconnect"
+
+    def hung_up(self, task_id: str = "t") -> Exchange:
+        return creation(task_id, intent="create-and-hang-up", connection="fresh-1")
+
+    @pytest.mark.parametrize("status", ["completed", "cancelled"])
+    def test_a_task_that_goes_on_passes(self, status: str) -> None:
+        assert judged(self.rule, self.hung_up(), reading("t", status)).verdict == PASS
+
+    def test_a_task_that_fails_while_others_complete_fails(self) -> None:
+        others = (creation("u"), reading("u", "completed"))
+        calls = (self.hung_up(), reading("t", "failed"), *others)
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_a_call_that_always_fails_passes(self) -> None:
+        others = (creation("u"), reading("u", "failed"))
+        calls = (self.hung_up(), reading("t", "failed"), *others)
+        assert judged(self.rule, *calls).verdict == PASS
+
+    def test_a_task_that_was_not_seen_to_end_is_not_judged(self) -> None:
+        assert judged(self.rule, self.hung_up(), reading("t")).verdict == NOT_EXERCISED
