@@ -91,7 +91,8 @@ def _row_of(kind: str, name: str, narrow: bool) -> Row:
 def rows(names: list[str], *, narrow: bool, processes: int) -> Iterator[Row]:
     """Drive all servers, several at a time: most of the time is spent waiting."""
     work = [("variant", PLAIN), *(("variant", n) for n in load_variants())]
-    work += [("fault", n) for n in load_faults()]
+    # Deep faults are for sequences to find, and have a report of their own.
+    work += [("fault", n) for n, f in load_faults().items() if "sequences" not in f.needs]
     if names:
         work = [(kind, name) for kind, name in work if name in names]
     context = multiprocessing.get_context("spawn")
