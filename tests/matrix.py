@@ -124,8 +124,8 @@ def written(done: list[Row], seconds: float, narrow: bool) -> str:
     lines = [
         "# The kill matrix",
         "",
-        "Made by `python -m tests.matrix`. Each fault is the reference server with one thing wrong;",
-        "each variant is the reference server, different and right.",
+        "Made by `python -m tests.matrix`. Each fault is the reference server with one thing",
+        "wrong; each variant is the reference server, different and right.",
         "",
         f"**{summary(done)}** ({how}, {seconds / 60:.1f} minutes).",
         "",

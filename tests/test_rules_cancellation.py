@@ -297,17 +297,18 @@ class TestPrompt:
 class TestNotByNotification:
     rule = "cancellation.not-by-notification"
 
-    def notified(self, status: str, *, arrived: bool = True) -> list[Exchange]:
-        made = creation("t", intent="create-and-notify", request_id=77)
+    def notified(self, status: str, *, arrived: bool = True, task_id: str = "t") -> list[Exchange]:
+        number = 77 + ord(task_id)
+        made = creation(task_id, intent="create-and-notify", request_id=number)
         answer: dict[str, Any] = {"status": 202} if arrived else {"fault": Fault("reset", "")}
         told = exchange(
             "notifications/cancelled",
-            {"requestId": 77},
+            {"requestId": number},
             intent="cancel-by-notification",
             edit=lambda draft: draft.without_member("id"),
             **answer,
         )
-        return [made, told, reading("t", status)]
+        return [made, told, reading(task_id, status)]
 
     def sibling(self, status: str = "completed") -> list[Exchange]:
         return [creation("s"), reading("s", status)]
@@ -319,9 +320,19 @@ class TestNotByNotification:
     def test_a_task_that_may_have_ended_before_is_not_judged(self) -> None:
         assert judged(self.rule, *self.notified("completed")).verdict == NOT_EXERCISED
 
-    @pytest.mark.parametrize("status", ["cancelled", "failed"])
-    def test_a_task_that_ends_by_it_fails(self, status: str) -> None:
-        assert judged(self.rule, *self.sibling(), *self.notified(status)).verdict == FAIL
+    def test_a_task_that_ends_by_it_fails(self) -> None:
+        assert judged(self.rule, *self.sibling(), *self.notified("cancelled")).verdict == FAIL
+
+    def test_a_task_may_fail_by_itself_once(self) -> None:
+        calls = [*self.sibling(), *self.notified("failed")]
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_tasks_that_fail_by_it_each_time_fail(self) -> None:
+        again = self.notified("failed", task_id="u")
+        calls = [*self.sibling(), *self.notified("failed"), *again]
+        assert judged(self.rule, *calls).verdict == FAIL
+        spared = [*self.notified("working", task_id="v"), reading("v", "completed")]
+        assert judged(self.rule, *calls, *spared).verdict == PASS
 
     def test_a_task_that_ends_so_in_any_case_is_not_judged(self) -> None:
         calls = [*self.sibling("failed"), *self.notified("failed")]
@@ -337,3 +348,42 @@ class TestNotByNotification:
         )
         told = self.notified("failed")[1]
         assert judged(self.rule, *self.sibling(), made, told).verdict == NOT_EXERCISED
+
+
+class TestServersThatAreMerelyDifferent:
+    def test_a_late_notification_does_not_prove_that_a_task_lived_on(self) -> None:
+        message = {
+            "method": "notifications/tasks",
+            "params": {k: v for k, v in task("t").items() if k != "resultType"},
+        }
+        calls = [
+            creation("t"),
+            exchange("tasks/cancel", {"taskId": "t"}, error=-32602),
+            exchange("subscriptions/listen", {"notifications": {}}, events=[message], cut=True),
+            reading("t", "completed"),
+        ]
+        assert judged("cancellation.acknowledged", *calls).verdict == NOT_EXERCISED
+
+    def test_a_server_that_gives_up_tasks_itself(self) -> None:
+        """The task had been given up when its cancellation came, as its sibling was."""
+        given_up = [creation("s"), reading("s", "cancelled")]
+        calls = [creation("t"), exchange("tasks/cancel", {"taskId": "t"}, error=-32602)]
+        calls += [reading("t", "cancelled")]
+        assert judged("cancellation.acknowledged", *calls).verdict == FAIL
+        assert judged("cancellation.acknowledged", *given_up, *calls).verdict == NOT_EXERCISED
+
+    def test_what_meta_says_may_differ_from_read_to_read(self) -> None:
+        def ended(trace: str) -> Exchange:
+            result = {"content": [], "_meta": {"com.example/served-at": trace}}
+            return reading("t", "completed", members={"result": result})
+
+        calls = [creation("t"), ended("12:00"), ended("12:00")]
+        calls += [exchange("tasks/cancel", {"taskId": "t"}), ended("12:01")]
+        assert judged("cancellation.terminal-unaffected", *calls).verdict == PASS
+
+    @pytest.mark.parametrize("status", [502, 503, 504])
+    def test_a_server_without_time(self, status: int) -> None:
+        calls = [creation("t")]
+        calls += [exchange("tasks/cancel", {"taskId": "t"}, error=-32603, status=status)]
+        calls += [reading("t"), reading("t", "completed")]
+        assert judged("cancellation.acknowledged", *calls).verdict == NOT_EXERCISED

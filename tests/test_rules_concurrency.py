@@ -46,6 +46,16 @@ class TestNoCrossTalk:
         assert judged(self.rule, *made, self.ended(1, "01-conf!")).verdict == PASS
         assert judged(self.rule, *made, self.ended(1, "02-conf!")).verdict == FAIL
 
+    def test_a_tool_that_tells_of_all_its_calls_is_not_judged(self) -> None:
+        made = [self.made(1), self.made(2)]
+        all_notes = "Notes: 01-conformance-0, 02-conformance-0"
+        verdict = judged(self.rule, *made, self.ended(1, all_notes), self.ended(2, all_notes))
+        assert verdict.verdict == NOT_EXERCISED
+
+    def test_a_text_too_short_to_tell_is_not_judged(self) -> None:
+        made = [self.made(1, "01"), self.made(2, "02")]
+        assert judged(self.rule, *made, self.ended(1, "done at 02:30")).verdict == NOT_EXERCISED
+
     def test_a_result_that_repeats_nothing_is_not_judged(self) -> None:
         made = [self.made(1), self.made(2)]
         assert judged(self.rule, *made, self.ended(1, "done")).verdict == NOT_EXERCISED

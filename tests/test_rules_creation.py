@@ -53,6 +53,17 @@ class TestResultType:
     def test_an_ordinary_result_is_no_handle(self) -> None:
         assert judged(self.rule, call(CALL_RESULT)).verdict == NOT_EXERCISED
 
+    def test_an_ordinary_result_may_have_such_members_of_its_own(self) -> None:
+        result = {**CALL_RESULT, "taskId": "build-7", "status": "queued"}
+        assert judged(self.rule, call(result)).verdict == NOT_EXERCISED
+
+    def test_answers_of_the_older_protocol_are_not_judged(self) -> None:
+        older = call(
+            handle(resultType=...),
+            edit=lambda draft: draft.with_header("MCP-Protocol-Version", "2025-11-25"),
+        )
+        assert judged(self.rule, older).verdict == NOT_EXERCISED
+
 
 class TestShape:
     rule = "creation.shape"
@@ -76,6 +87,10 @@ class TestShape:
     @pytest.mark.parametrize(("name", "value"), [("taskId", 7), ("statusMessage", None)])
     def test_a_member_of_the_wrong_type_fails(self, name: str, value: Any) -> None:
         assert judged(self.rule, creation(result=handle_with(name, value))).verdict == FAIL
+
+    def test_an_ordinary_result_may_tell_of_a_task_of_its_own(self) -> None:
+        result = {**CALL_RESULT, "task": {"taskId": "build-7"}}
+        assert judged(self.rule, call(result)).verdict == NOT_EXERCISED
 
     def test_a_nested_task_fails(self) -> None:
         nested = call({"resultType": "task", "task": task()})
@@ -150,6 +165,15 @@ class TestDurable:
         assert judged(self.rule, creation("t"), self.read(status=429)).verdict == NOT_EXERCISED
         limited = self.read(error={"code": -32000, "message": "Rate limit exceeded"})
         assert judged(self.rule, creation("t"), limited).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize("status", [401, 503])
+    def test_a_refused_caller_and_an_overloaded_server_are_not_judged(self, status: int) -> None:
+        refused = self.read(error=-32603, status=status)
+        assert judged(self.rule, creation("t"), refused).verdict == NOT_EXERCISED
+
+    def test_a_task_that_may_have_expired_by_then_is_not_judged(self) -> None:
+        brief = creation("t", result=handle("t", ttlMs=50))
+        assert judged(self.rule, brief, self.read(error=-32602)).verdict == NOT_EXERCISED
 
     def test_no_answer_is_not_judged(self) -> None:
         lost = self.read(fault=Fault("reset", "connection lost"))
@@ -295,6 +319,11 @@ class TestInputFirst:
         assert verdict.verdict == WARN
         assert "had been told" in verdict.reason
 
+    def test_roots_may_be_asked_for_again_since_they_change(self) -> None:
+        roots: JsonObject = {"method": "roots/list"}
+        calls = (call({**ASKED, "inputRequests": {"r": roots}}), answered(), self.waiting(roots))
+        assert judged(self.rule, *calls).verdict == PASS
+
     def test_a_task_made_without_an_answer_that_asks_itself_is_warned_of(self) -> None:
         calls = (asked(), answered(intent="empty-before"), self.waiting(QUESTION))
         verdict = judged(self.rule, *calls)
@@ -353,10 +382,28 @@ class TestSurvivesDisconnect:
         calls = (self.hung_up(), reading("t", "failed"), *others)
         assert judged(self.rule, *calls).verdict == FAIL
 
-    def test_a_call_that_always_fails_passes(self) -> None:
+    def test_a_tool_that_fails_at_times_proves_nothing(self) -> None:
+        others = (creation("u"), reading("u", "completed"), creation("v"), reading("v", "failed"))
+        calls = (self.hung_up(), reading("t", "failed"), *others)
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_others_whose_connection_was_closed_are_no_excuse(self) -> None:
+        others = (creation("u"), reading("u", "completed"))
+        fresh = (creation("v", connection="fresh-2"), reading("v", "failed"))
+        calls = (self.hung_up(), reading("t", "failed"), *others, *fresh)
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_a_task_whose_time_was_over_or_that_was_cancelled_proves_nothing(self) -> None:
+        others = (creation("u"), reading("u", "completed"))
+        brief = creation("t", intent="create-and-hang-up", result=handle("t", ttlMs=50))
+        assert judged(self.rule, brief, reading("t", "failed"), *others).verdict == NOT_EXERCISED
+        made = (self.hung_up(), exchange("tasks/cancel", {"taskId": "t"}), reading("t", "failed"))
+        assert judged(self.rule, *made, *others).verdict == NOT_EXERCISED
+
+    def test_a_call_that_always_fails_proves_nothing(self) -> None:
         others = (creation("u"), reading("u", "failed"))
         calls = (self.hung_up(), reading("t", "failed"), *others)
-        assert judged(self.rule, *calls).verdict == PASS
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
     def test_a_task_that_was_not_seen_to_end_is_not_judged(self) -> None:
         assert judged(self.rule, self.hung_up(), reading("t")).verdict == NOT_EXERCISED

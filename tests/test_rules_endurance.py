@@ -61,6 +61,12 @@ class TestReplicas:
         late = self.elsewhere(error=-32602, started=2.0)
         assert judged(self.rule, made, late).verdict == NOT_EXERCISED
 
+    def test_replicas_may_differ_once_the_time_of_a_task_is_over(self) -> None:
+        made = creation("t", result=handle("t", ttlMs=2500), started=1.0)
+        end = reading("t", "failed", members={"ttlMs": 2500}, started=4.0)
+        late = self.read("working", members={"ttlMs": 2500}, started=7.0)
+        assert judged(self.rule, made, end, late).verdict != FAIL
+
     def test_one_url_is_not_enough(self) -> None:
         assert "--replica" in judged(self.rule, creation("t")).reason
 

@@ -112,6 +112,17 @@ class TestNotBeforeTtl:
         verdict = judged(self.rule, made(), odd, foreign, elsewhere, restarted)
         assert verdict.verdict == NOT_EXERCISED
 
+    @pytest.mark.parametrize("first", [60_000, None])
+    def test_a_server_that_shortens_ttls_may_have_done_so_unseen(self, first: object) -> None:
+        # A task is kept for a while after its end, whatever was said while it worked.
+        shortened = [
+            creation("u", result=handle("u", ttlMs=first), started=MADE, ended=MADE + 0.01),
+            reading("u", "completed", members={"ttlMs": 1000}, started=MADE + 0.5),
+        ]
+        found = (*shortened, made(first), read(0.2, "working", ttl=first), gone(5.0))
+        assert judged(self.rule, *found).verdict == PASS
+        assert judged(self.rule, *found[2:]).verdict == FAIL
+
     @pytest.mark.parametrize("ttl", [0, -1, "2000", True])
     def test_a_ttl_that_is_none_is_for_another_rule(self, ttl: object) -> None:
         assert judged(self.rule, made(ttl), gone(1.0)).verdict == NOT_EXERCISED
@@ -147,6 +158,12 @@ class TestExpiredCode:
         call = made(4000, headers={"Date": "Tue, 28 Jul 2026 12:00:00 GMT"})
         slow = gone(4.5, -32603, headers={"Date": "Tue, 28 Jul 2026 12:00:01 GMT"})
         assert judged(self.rule, call, slow).verdict == NOT_EXERCISED
+
+    def test_an_overloaded_server_is_not_judged(self) -> None:
+        busy = exchange(
+            "tasks/get", {"taskId": "t"}, error=-32603, status=503, started=12.5, ended=12.6
+        )
+        assert judged(self.rule, made(), busy).verdict == NOT_EXERCISED
 
     def test_a_rate_limit_is_not_judged(self) -> None:
         limited = exchange("tasks/get", {"taskId": "t"}, status=429, started=12.5, ended=12.6)

@@ -151,7 +151,7 @@ def test_malformed_responses_are_invalid_params(responses: object) -> None:
     refused = update(responses, intent, control=accepted, error=-32602)
     taken = update(responses, intent, control=accepted)
     assert judged("input.missing-responses", accepted, refused).verdict == "pass"
-    assert judged("input.missing-responses", accepted, taken).verdict == "fail"
+    assert judged("input.missing-responses", accepted, taken).verdict == "warn"
 
 
 def test_malformed_responses_say_nothing_where_good_ones_are_refused() -> None:
@@ -241,6 +241,12 @@ def test_a_read_that_declares_more_than_its_call_is_not_judged() -> None:
     made = creation(capabilities=ALONE)
     verdict = judged("input.only-declared-kinds", made, asks(capabilities=DECLARED))
     assert verdict.verdict == "not-exercised"
+
+
+def test_what_an_earlier_reader_could_answer_stays_open_for_a_later_one() -> None:
+    made = creation(capabilities=ALONE)
+    reads = (asks(capabilities=DECLARED), asks(capabilities=ALONE))
+    assert judged("input.only-declared-kinds", made, *reads).verdict == "not-exercised"
 
 
 @pytest.mark.parametrize("code", [-32021, -32602])
@@ -388,6 +394,19 @@ def test_answers_that_are_refused_fail() -> None:
     assert judged("input.resumes", *stuck(update(error=-32603), 0.2)).verdict == "fail"
 
 
+def test_an_overloaded_server_has_not_refused_an_answer() -> None:
+    busy = update(error=-32603, status=503)
+    assert judged("input.resumes", *stuck(busy)).verdict == "not-exercised"
+
+
+def test_a_task_that_is_to_be_polled_slowly_is_given_more_time() -> None:
+    answer, slow = update(), {"pollIntervalMs": 9000}
+    at = answer.started
+    before = (creation(started=at - 2), asks(started=at - 1, members=slow), answer)
+    assert judged("input.resumes", *before, asks(started=at + 12)).verdict == "not-exercised"
+    assert judged("input.resumes", *before, asks(started=at + 20)).verdict == "fail"
+
+
 def test_a_content_that_is_refused_says_nothing() -> None:
     assert judged("input.resumes", *stuck(update(error=-32602))).verdict == "not-exercised"
 
@@ -457,6 +476,24 @@ def test_what_happens_after_the_rest_was_answered_is_not_judged() -> None:
     assert judged("input.partial-waits", *found, *after).verdict == "pass"
 
 
+def test_a_task_whose_time_is_over_between_the_answers_is_not_judged() -> None:
+    made = creation(result=handle(ttlMs=2500))
+    found = (made, asks(TWO), update(intent="answer-some"), reading("task-1", "failed"))
+    assert judged("input.partial-waits", *found).verdict == "not-exercised"
+
+
+def test_a_task_that_fails_between_the_answers_as_others_do_is_not_judged() -> None:
+    found = (creation(), asks(TWO), update(intent="answer-some"), reading("task-1", "failed"))
+    assert judged("input.partial-waits", *found).verdict == "fail"
+    other = (creation("task-2"), asks(TWO, "task-2"), reading("task-2", "failed"))
+    assert judged("input.partial-waits", *found, *other).verdict == "not-exercised"
+
+
+def test_a_request_that_is_superseded_needs_no_answer() -> None:
+    found = (creation(), asks(TWO), update(intent="answer-some"), asks({"year-3": FORM}))
+    assert judged("input.partial-waits", *found).verdict == "not-exercised"
+
+
 def test_answers_need_not_be_taken_in_parts() -> None:
     found = (creation(), asks(TWO), update(intent="answer-some", error=-32602), asks(TWO))
     assert judged("input.partial-waits", *found).verdict == "not-applicable"
@@ -488,6 +525,12 @@ def test_an_unknown_key_that_is_refused_is_a_warning() -> None:
 def test_a_task_that_an_unknown_key_moves_is_a_warning(status: str) -> None:
     found = (*unknown(), reading("task-1", status))
     assert judged("input.unknown-key-ignored", *found).verdict == "warn"
+
+
+def test_a_task_that_fails_as_others_do_is_not_blamed_on_an_unknown_key() -> None:
+    other = (creation("task-2"), asks(task_id="task-2"), reading("task-2", "failed"))
+    found = (*unknown(), reading("task-1", "failed"), *other)
+    assert judged("input.unknown-key-ignored", *found).verdict == "not-exercised"
 
 
 def test_a_result_with_the_stray_answer_is_a_warning() -> None:
@@ -571,6 +614,13 @@ def test_a_task_that_fails_of_a_second_answer_is_a_warning() -> None:
     )
     assert judged(rule, *others(), *late, failed).verdict == "warn"
     assert judged(rule, *late, failed).verdict == "not-exercised"
+
+
+def test_a_task_whose_time_is_over_does_not_fail_of_a_second_answer() -> None:
+    rule, (first, *rest) = "input.answered-key-ignored", again()
+    brief = creation(result=handle(ttlMs=2500), started=first.started, ended=first.ended)
+    late = reading("task-1", "failed", started=first.started + 10)
+    assert judged(rule, *others(), brief, *rest, late).verdict != "warn"
 
 
 def at_once(text: str) -> tuple[Exchange, ...]:
@@ -684,6 +734,22 @@ def test_a_working_task_that_fails_or_asks_is_a_warning() -> None:
     assert judged(rule, *twins(), *found, asks()).verdict == "warn"
 
 
+def test_a_working_task_that_fails_or_asks_as_others_do_is_no_warning() -> None:
+    rule, found = "input.working-unaffected", disturbed()[:-1]
+    failing = (creation("twin-3"), reading("twin-3", "failed"))
+    failed = reading("task-1", "failed")
+    assert judged(rule, *twins(), *failing, *found, failed).verdict != "warn"
+    asking = (creation("twin-3"), asks(task_id="twin-3"))
+    assert judged(rule, *twins(), *asking, *found, asks()).verdict != "warn"
+
+
+def test_a_working_task_whose_time_is_over_may_fail() -> None:
+    rule, (first, *rest) = "input.working-unaffected", disturbed()[:-1]
+    brief = creation(result=handle(ttlMs=5000), started=first.started, ended=first.ended)
+    late = reading("task-1", "failed", started=first.started + 10)
+    assert judged(rule, *twins(), brief, *rest, late).verdict != "warn"
+
+
 def test_a_working_task_without_a_twin_says_nothing() -> None:
     assert judged("input.working-unaffected", *disturbed("two")).verdict == "not-exercised"
 
@@ -713,6 +779,13 @@ def test_an_ended_task_may_expire() -> None:
     found = (made, ended(), update(intent="answer-to-ended"))
     gone = reading(error=-32602, started=made.started + 5)
     assert judged("input.terminal-unaffected", *found, gone).verdict == "not-exercised"
+
+
+def test_an_ended_task_may_become_failed_once_its_time_is_over() -> None:
+    made = creation(result=handle(ttlMs=2000))
+    found = (made, ended(), update(intent="answer-to-ended"))
+    failed = reading("task-1", "failed", started=made.started + 5)
+    assert judged("input.terminal-unaffected", *found, failed).verdict == "not-exercised"
 
 
 def test_a_task_that_changes_by_itself_is_not_blamed_on_the_answer() -> None:

@@ -248,7 +248,7 @@ def task_id(method: str, value: object, **answer: Any) -> Exchange:
     [
         ({"error": -32602, "status": 400}, "pass", "pass"),
         ({"error": -32602, "status": 200}, "pass", "pass"),
-        (SERVED, "fail", "fail"),
+        (SERVED, "fail", "not-exercised"),
         ({"error": -32603}, "fail", "not-exercised"),
         ({"error": -32600}, "fail", "not-exercised"),
         ({"error": -32020}, "not-exercised", "not-exercised"),
@@ -265,9 +265,7 @@ def test_a_task_id(value: object, answer: Answer, verdict: str, of_others: str) 
 
 
 def odd(control: Exchange | None = None, task: str = "__proto__", **answer: Any) -> Exchange:
-    return exchange(
-        "tasks/get", {"taskId": task}, intent="odd-task-id", control=control, **answer
-    )
+    return exchange("tasks/get", {"taskId": task}, intent="odd-task-id", control=control, **answer)
 
 
 def ill_formed(edit: Edit, control: Exchange | None = None, **answer: Any) -> Exchange:
@@ -323,7 +321,8 @@ def test_an_odd_id(answer: Answer, verdict: str) -> None:
         (b"{", RESET_AGAIN, "fail"),
         (b"5", {"error": -32600}, "pass"),
         (b"5", SERVED, "fail"),
-        (b"[]", BATCH, "fail"),
+        (b"[]", BATCH, "not-exercised"),  # it is the client that must not send one
+        (b"[]", {"status": 500}, "fail"),
         (b"{}", {"status": 202}, "fail"),
         (b"[" * 20_000, RESET_AGAIN, "not-exercised"),  # it may be too long to be heard out
         (b"[" * 20_000, {"status": 413}, "not-exercised"),
@@ -355,12 +354,6 @@ def test_a_body_that_is_no_request(body: bytes, answer: Answer, verdict: str) ->
 )
 def test_what_is_almost_a_request(edit: Edit, answer: Answer, verdict: str) -> None:
     assert judged("survives-bad-input", ill_formed(edit, **answer)).verdict == verdict
-
-
-def test_batches_are_part_of_an_older_revision() -> None:
-    sent = ill_formed(raw(b"[{}]"), **BATCH)
-    assert judged("survives-bad-input", sent).verdict == "fail"
-    assert judged("survives-bad-input", speaks_older(), sent).verdict == "not-exercised"
 
 
 @pytest.mark.parametrize("answer", [PAGE, RESET, BUSY, {"status": 500}])
@@ -437,3 +430,51 @@ def test_a_message_without_an_id(method: str, answer: Answer, verdict: str) -> N
 )
 def test_what_is_no_notification(sent: Callable[[], Exchange]) -> None:
     assert judged("notification-unanswered", sent()).verdict == "not-exercised"
+
+
+# ---- servers that are merely different -----------------------------------------------------
+
+
+def test_headers_may_be_refused_before_the_body_is_read() -> None:
+    """A taskId that no header can carry leaves Mcp-Name out, which is enough to refuse it."""
+    refusal = {"jsonrpc": "2.0", "id": None, "error": {"code": -32020, "message": "no Mcp-Name"}}
+    sent = exchange("tasks/get", {"taskId": ["a"]}, answer=refusal, status=400)
+    assert judged("envelope", sent).verdict == "pass"
+    other = {**refusal, "error": {"code": -32602, "message": "taskId"}}
+    sent = exchange("tasks/get", {"taskId": ["a"]}, answer=other, status=400)
+    assert judged("envelope", sent).verdict == "fail"
+
+
+def test_the_page_of_a_gateway_before_a_server_elsewhere() -> None:
+    page: Answer = {
+        "body": "<html>400 Bad Request</html>",
+        "status": 400,
+        "content_type": "text/html",
+    }
+    sent = ill_formed(raw(b"{"), **page)
+    assert judged("survives-bad-input", sent).verdict == "fail"
+    assert judged("survives-bad-input", sent, loopback=False).verdict == "not-exercised"
+
+
+def test_an_unknown_member_in_a_read_of_a_task_whose_time_was_over() -> None:
+    for ttl, verdict in ((60_000, "fail"), (1_000, "not-exercised")):
+        made = creation("t", result=handle("t", ttlMs=ttl), started=1.0)
+        control = reading("t", members={"ttlMs": ttl}, started=1.5)
+        late = exchange(
+            "tasks/get",
+            {"taskId": "t", "unknown": 1},
+            error=-32602,
+            intent="unknown-members",
+            control=control,
+            started=3.0,
+        )
+        assert judged("unknown-members-ignored", made, control, late).verdict == verdict
+
+
+@pytest.mark.parametrize("status", [401, 502, 503, 504])
+def test_an_unknown_member_and_a_server_without_time(status: int) -> None:
+    control = exchange("tools/list", **SERVED)
+    sent = exchange(
+        "tools/list", intent="unknown-members", control=control, error=-32000, status=status
+    )
+    assert judged("unknown-members-ignored", control, sent).verdict == "not-exercised"

@@ -124,11 +124,31 @@ class TestLegalTransitions:
         calls = [creation("t"), reading("t", "completed"), sent(), reading("t", "cancelled")]
         assert judged(self.rule, *calls).verdict == PASS
 
+    def test_a_cancellation_does_not_make_a_task_go_on(self) -> None:
+        calls = (creation("t"), reading("t", "cancelled"), cancelling(), reading("t", "completed"))
+        assert judged(self.rule, *calls).verdict == FAIL
+
     def test_a_stale_reader_is_left_to_another_rule(self) -> None:
         statuses = ("completed", "working", "completed")
         made = creation("t")
         reads = [reading("t", status) for status in statuses]
         assert judged(self.rule, made, *reads).verdict == PASS
+
+    def test_a_replica_that_learns_of_the_end_late_is_left_to_another_rule(self) -> None:
+        calls = [creation("t"), reading("t", "completed")]
+        calls.append(reading("t", "working", replica=1, intent="elsewhere"))
+        assert judged(self.rule, *calls).verdict == PASS
+
+    def test_replicas_that_tell_of_different_ends_fail(self) -> None:
+        calls = [creation("t"), reading("t", "completed")]
+        calls.append(reading("t", "failed", replica=1, intent="elsewhere"))
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    @pytest.mark.parametrize("status", ["failed", "working"])
+    def test_what_a_restart_does_to_a_task_is_left_to_another_rule(self, status: str) -> None:
+        calls = [creation("t"), reading("t", "completed")]
+        calls.append(reading("t", status, intent="after-restart"))
+        assert judged(self.rule, *calls).verdict == PASS
 
     def test_once_its_ttl_is_over_a_task_may_become_failed(self) -> None:
         made = creation("t", result=handle("t", ttlMs=1500))
@@ -216,6 +236,11 @@ class TestTerminalIsFinal:
     def test_one_read_proves_nothing(self) -> None:
         assert judged(self.rule, creation("t"), reading("t", "completed")).verdict == NOT_EXERCISED
 
+    def test_what_a_restart_does_to_a_task_is_left_to_another_rule(self) -> None:
+        calls = [creation("t"), reading("t", "completed")]
+        calls.append(reading("t", "completed", members=OTHER_RESULT, intent="after-restart"))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
 
 class TestReachesAnEnd:
     rule = "lifecycle.reaches-an-end"
@@ -247,6 +272,11 @@ class TestReachesAnEnd:
     def test_a_task_that_was_cancelled_is_not_judged(self) -> None:
         stuck = [*self.watched("t", 10.0, 8.0), cancelling(started=11.0)]
         assert judged(self.rule, *self.ended(), *stuck).verdict == PASS
+
+    def test_a_task_that_a_restart_interrupted_is_left_to_another_rule(self) -> None:
+        *before, last = self.watched("t", 10.0, 8.0)
+        after = reading("t", started=last.started, intent="after-restart")
+        assert judged(self.rule, *self.ended(), *before, after).verdict == PASS
 
     def test_a_cancellation_after_the_last_look_does_not_excuse(self) -> None:
         stuck = [*self.watched("t", 10.0, 8.0), cancelling(started=30.0)]

@@ -12,7 +12,16 @@ from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Verdict, conclude, verdict_of
 from conformance.specification.names import EXTENSION
 from conformance.wire.exchange import Exchange, Fault, JsonObject
-from tests.builders import CALL_RESULT, creation, exchange, handle, history, reading, task
+from tests.builders import (
+    CALL_RESULT,
+    QUESTION,
+    creation,
+    exchange,
+    handle,
+    history,
+    reading,
+    task,
+)
 
 REQUIRED: JsonObject = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
 MISSING: JsonObject = {"code": -32021, "message": "Missing capability", "data": REQUIRED}
@@ -807,3 +816,113 @@ HOSTILE: list[Callable[[], Exchange]] = [
 @pytest.mark.parametrize("rule", [rule for rule in catalogue() if rule.startswith("negotiation.")])
 def test_odd_messages_do_no_harm(rule: str) -> None:
     judged(rule, discovery(), creation(), *(make() for make in HOSTILE))
+
+
+# ---- servers that are merely different ------------------------------------------------------
+
+
+def test_another_caller_may_be_offered_no_tasks() -> None:
+    """Whoever may not make tasks need not be told of them, nor be served their methods."""
+    lesser = discovery({"tools": {}}, caller="second")
+    refused = exchange("tasks/get", {"taskId": "x"}, error=-32601, caller="second")
+    served = reading("task-1")
+    found = [discovery(), creation(), served, lesser, refused]
+    assert judged(ADVERTISED, *found).verdict == "pass"
+    assert judged("negotiation.methods-served", *found).verdict == "pass"
+
+
+def test_who_declares_nothing_may_be_told_of_nothing() -> None:
+    plain = discovery({"tools": {}}, edit=lambda draft: draft.declaring(UNDECLARED))
+    assert judged(ADVERTISED, discovery(), creation(), plain).verdict == "pass"
+
+
+@pytest.mark.parametrize("own", [{"com.example/boards": {}}, {"boards": 3}, True, 5])
+def test_a_capability_of_its_own_that_is_called_tasks(own: object) -> None:
+    """The capabilities of a server are no closed set."""
+    theirs: JsonObject = {"extensions": {EXTENSION: {}}, "tasks": own}
+    assert judged(LEGACY_CAPABILITY, discovery(theirs)).verdict == "not-exercised"
+
+
+@pytest.mark.parametrize("legacy", [{}, {"cancel": {}}, {"requests": {"tools": {"call": {}}}}])
+def test_each_part_of_the_legacy_capability(legacy: JsonObject) -> None:
+    assert judged(LEGACY_CAPABILITY, discovery({"tasks": legacy})).verdict == "fail"
+
+
+def test_a_result_that_speaks_of_a_job_is_no_task() -> None:
+    said: JsonObject = {**CALL_RESULT, "taskId": "job-7", "status": "queued"}
+    beside: JsonObject = {**CALL_RESULT, "task": {"taskId": "job-7"}}
+    for result in (said, beside):
+        answer = call(result=result)
+        found = judged("negotiation.undeclared-gets-no-task", creation(), answer)
+        assert found.verdict == "pass"
+
+
+@pytest.mark.parametrize("code", [-32603, -32000, 4290])
+def test_more_calls_than_are_served_at_a_time(code: int) -> None:
+    """Where a few tasks at once are allowed, the probes find the places taken."""
+    pairs = [e for n in range(3) for e in pair(handed(f"task-{n}"), {"error": code})]
+    assert judged(PARAMETER, *pairs).verdict == "not-exercised"
+
+
+def test_a_plain_call_with_other_arguments_may_be_invalid() -> None:
+    odd = call(error=-32602, params={"name": "export", "arguments": {"rows": -1}})
+    assert judged(TASK_ONLY, *completed(), odd).verdict == "not-exercised"
+
+
+def test_a_tool_that_answered_once_is_not_task_only() -> None:
+    odd = call(error=-32603)
+    assert judged(TASK_ONLY, *completed(), call(), odd).verdict == "not-exercised"
+    direct = exchange("tools/call", CALL, result=CALL_RESULT)
+    assert judged(TASK_ONLY, *completed(), direct, odd).verdict == "not-exercised"
+
+
+@pytest.mark.parametrize(("rule", "method"), GATES.items())
+@pytest.mark.parametrize("status", [401, 429, 502, 503, 504])
+def test_a_token_that_has_expired_and_a_server_without_time(
+    rule: str, method: str, status: int
+) -> None:
+    refused = asked(method, error=-32000, status=status)
+    assert judged(rule, discovery(), creation(), refused).verdict == "not-exercised"
+
+
+def test_a_request_for_input_that_is_superseded() -> None:
+    """The same question under a new key: the undeclared answer did not arrive."""
+    question: JsonObject = {"method": "roots/list"}
+
+    def waits(key: str) -> Exchange:
+        return reading(status="input_required", members={"inputRequests": {key: question}})
+
+    answers: JsonObject = {"a": {"roots": []}}
+    found = [discovery(), creation(), waits("a")]
+    found += [asked("tasks/update", "task-1", responses=answers), waits("b")]
+    assert judged("negotiation.update-requires-declaration", *found).verdict == "pass"
+
+
+def test_one_of_two_answers_that_arrives_is_seen() -> None:
+    question: JsonObject = {"method": "roots/list"}
+    both: JsonObject = {"inputRequests": {"a": QUESTION, "b": question}}
+    one: JsonObject = {"inputRequests": {"b": question}}
+    found = [
+        discovery(),
+        creation(),
+        reading(status="input_required", members=both),
+        asked("tasks/update", "task-1", responses={"a": {"action": "decline"}}),
+        reading(status="input_required", members=one),
+    ]
+    assert judged("negotiation.update-requires-declaration", *found).verdict == "fail"
+
+
+def test_a_server_that_gives_up_tasks_itself() -> None:
+    given_up = [creation("task-2"), reading("task-2", "cancelled")]
+    found = [discovery(), creation(), asked("tasks/cancel", "task-1")]
+    found += [reading("task-1", "cancelled")]
+    rule = "negotiation.cancel-requires-declaration"
+    assert judged(rule, *found).verdict == "fail"
+    assert judged(rule, *given_up, *found).verdict == "pass"
+
+
+def test_a_cancel_without_an_answer_may_have_done_it() -> None:
+    lost: dict[str, Any] = {"fault": Fault("timeout", "5 s")}
+    found = [discovery(), creation(), exchange("tasks/cancel", {"taskId": "task-1"}, **lost)]
+    found += [asked("tasks/cancel", "task-1"), reading("task-1", "cancelled")]
+    assert judged("negotiation.cancel-requires-declaration", *found).verdict == "pass"

@@ -82,6 +82,12 @@ class TestToolErrorCompletes:
         verdict = judged(self.rule, *ended("t", "failed"), named={"export": ["tool-error"]})
         assert verdict.verdict == FAIL
 
+    def test_a_named_tool_whose_arguments_were_refused_proves_nothing(self) -> None:
+        error = {"code": -32602, "message": "Unknown table"}
+        calls = ended("t", "failed", error=error)
+        verdict = judged(self.rule, *calls, named={"export": ["tool-error"]})
+        assert verdict.verdict == NOT_EXERCISED
+
     def test_a_server_prepared_for_the_official_suite_must_complete_failing_job(self) -> None:
         other = ended("u", "failed", "protocol_error_job")
         verdict = judged(self.rule, *ended("t", "failed", "failing_job"), *other)
@@ -261,6 +267,12 @@ class TestSameAsSynchronous:
         for plain in ({"error": {"code": -32603, "message": "Timeout"}}, {"result": TOOL_ERROR}):
             calls = both_ways(plain, "completed", {"result": DONE})
             assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize("status", [401, 429, 503])
+    def test_a_refused_caller_and_an_overloaded_server_are_not_compared(self, status: int) -> None:
+        plain = {"error": {"code": -32000, "message": "Not now"}, "status": status}
+        calls = both_ways(plain, "completed", {"result": TOOL_ERROR})
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
     def test_a_tool_that_works_only_as_a_task_is_not_compared(self) -> None:
         verdict = judged(self.rule, plain_call(error=-32021))

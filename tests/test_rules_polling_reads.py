@@ -141,10 +141,17 @@ class TestDoesNotBlock:
         )
         return [made, first, again]
 
-    def blocking(self, *reads: tuple[float, float], worked: float = 1.0) -> Verdict:
+    def blocking(
+        self, *reads: tuple[float, float], worked: float = 1.0, others: int = 3
+    ) -> Verdict:
+        """Reads that last; meanwhile so many other requests are served at once."""
         calls: list[Exchange] = []
         for number, read in enumerate(reads):
-            calls += self.followed(f"t{number}", 10.0 * number, read, "completed", worked)
+            start = 10.0 * number
+            calls += self.followed(f"t{number}", start, read, "completed", worked)
+            for nth in range(others):
+                at = start + read[0] + 0.05 * (nth + 1)
+                calls.append(exchange("server/discover", started=at, ended=at + 0.01))
         return judged(self.rule, *calls)
 
     def test_a_quick_read_of_a_working_task_passes(self) -> None:
@@ -153,6 +160,9 @@ class TestDoesNotBlock:
 
     def test_reads_that_last_until_the_end_are_warned_of(self) -> None:
         assert self.blocking((0.1, 1.05), (0.1, 1.03)).verdict == WARN
+
+    def test_a_machine_that_is_busy_with_itself_is_not_meant(self) -> None:
+        assert self.blocking((0.1, 1.05), (0.1, 1.03), others=0).verdict == NOT_EXERCISED
 
     def test_one_such_read_may_be_chance(self) -> None:
         assert self.blocking((0.1, 1.05)).verdict == NOT_EXERCISED

@@ -432,3 +432,35 @@ def test_every_rule_of_the_topic_was_tried_here() -> None:
 @pytest.mark.parametrize("rule", [rule for rule in catalogue() if rule.startswith("security.")])
 def test_nothing_sent_nothing_told(rule: str) -> None:
     assert judged(rule).verdict == "not-exercised"
+
+
+# ---- servers that are merely different ------------------------------------------------------
+
+
+def test_a_server_that_agrees_to_any_id_and_tells_nobody_of_foreign_ones() -> None:
+    """It looks whose task it is when there is something to tell."""
+    anything = exchange(
+        "subscriptions/listen",
+        {"notifications": {"taskIds": ["nobody's"]}},
+        events=[agreed("nobody's")],
+        cut=True,
+    )
+    before = [*offering(), anything]
+    promised = listening(SECOND, agreed("task-1"))
+    assert judged(LISTEN, *before, promised).verdict == "not-exercised"
+    assert judged(LISTEN, *before, listening(SECOND, agreed("task-1"), TOLD)).verdict == "fail"
+
+
+def test_a_server_that_gives_up_tasks_itself() -> None:
+    given_up = [creation("task-2", result=handle("task-2")), reading("task-2", "cancelled")]
+    before, foreign = [admitted(), creation()], asked("tasks/cancel")
+    found = [*given_up, *before, foreign, reading(status="cancelled")]
+    assert judged(CANCEL, *found).verdict == "pass"
+
+
+def test_a_request_for_input_that_is_superseded() -> None:
+    """The same question under a new key: the foreign answer did not arrive."""
+    anew: JsonObject = {"inputRequests": {"question-2": {"method": "roots/list"}}}
+    before, foreign = waiting(), asked("tasks/update")
+    still = reading(status="input_required", members=anew)
+    assert judged(UPDATE, *before, foreign, still).verdict == "pass"

@@ -13,7 +13,7 @@ from conformance.judge.verdict import Verdict, verdict_of
 from conformance.specification.names import META_CLIENT_CAPABILITIES, META_PROTOCOL_VERSION
 from conformance.wire.exchange import Exchange, Fault, JsonObject
 from conformance.wire.headers import encoded
-from tests.builders import QUESTION, creation, exchange, history, reading, task
+from tests.builders import QUESTION, creation, exchange, handle, history, reading, task
 
 Answer = dict[str, Any]
 SERVED: Answer = {"result": {"resultType": "complete"}}
@@ -194,9 +194,7 @@ def test_a_server_that_cancels_such_tasks_itself() -> None:
     assert judged("mcp-name-mismatch", *exchanges).verdict == "pass"
 
 
-def answered_all_the_same(
-    status: str, *between: Exchange, **members: Any
-) -> tuple[Exchange, ...]:
+def answered_all_the_same(status: str, *between: Exchange, **members: Any) -> tuple[Exchange, ...]:
     asking = {"inputRequests": {"question-1": QUESTION}}
     params = {"taskId": "task-1", "inputResponses": {"question-1": {"action": "accept"}}}
     made = (creation("task-1"), reading("task-1", "input_required", members=asking))
@@ -757,3 +755,72 @@ def test_a_foreign_origin(answer: Answer, verdict: str) -> None:
 def test_origins_of_a_server_elsewhere_are_not_known() -> None:
     found = judged("foreign-origin", discovery(), loopback=False)
     assert found.verdict == "not-applicable"
+
+
+# ---- servers that are merely different -----------------------------------------------------
+
+
+def test_reads_that_were_refused_for_another_reason() -> None:
+    """Undeclared and foreign reads are refused, whatever their headers say."""
+    for other in ({"capabilities": UNDECLARED}, {"caller": "second"}):
+        exchanges = (
+            creation("task-1"),
+            reading("task-1", error=-32021, **other),
+            reading("task-1", intent="mcp-name-missing", edit=without("Mcp-Name")),
+            reading("task-1", error=-32021, **other),
+        )
+        assert judged("mcp-name-accepted", *exchanges).verdict != "fail"
+
+
+@pytest.mark.parametrize(
+    ("rule", "intent", "edit"),
+    [
+        ("mcp-name-encoded", "mcp-name-encoded", header("Mcp-Name", encoded("task-1"))),
+        ("header-names-case-insensitive", "header-names", lambda draft: draft),
+        ("header-mismatch-code", "mcp-name-differs", header("Mcp-Name", "task-2")),
+    ],
+)
+def test_a_task_whose_time_was_over(rule: str, intent: str, edit: Callable[[Draft], Draft]) -> None:
+    for ttl, verdict in ((60_000, "fail"), (1_000, "not-exercised")):
+        made = creation("task-1", result=handle("task-1", ttlMs=ttl), started=1.0)
+        control = reading("task-1", members={"ttlMs": ttl}, started=1.5)
+        late = reading(
+            "task-1", error=-32602, intent=intent, edit=edit, control=control, started=3.0
+        )
+        assert judged(rule, made, control, late).verdict == verdict
+
+
+@pytest.mark.parametrize("status", [401, 429, 503])
+def test_an_older_header_that_was_refused_for_the_pace(status: int) -> None:
+    """The limit is told with JSON-RPC; the server knows its codes otherwise."""
+    knows = probe(
+        "version-header-unknown", header("MCP-Protocol-Version", "2099-01-01"), **MISMATCH
+    )
+    limited = probe(
+        "version-header-older",
+        header("MCP-Protocol-Version", "2025-11-25"),
+        error={"code": -32000, "message": "slow down"},
+        status=status,
+    )
+    assert judged("version-mismatch", *knows, *limited).verdict == "pass"
+
+
+def test_a_call_that_comes_to_need_a_capability_later() -> None:
+    """Its stream has begun, and the status of HTTP with it."""
+    progress = {"method": "notifications/progress", "params": {"progress": 1}}
+    lacking = {"id": 7, "error": {"code": -32021, "message": "sampling is needed"}}
+    call = exchange("tools/call", {"name": "x"}, request_id=7, events=[progress, lacking])
+    assert judged("capability-status", call).verdict == "not-exercised"
+    at_once = exchange("tools/call", {"name": "x"}, request_id=7, events=[lacking])
+    assert judged("capability-status", at_once).verdict == "fail"
+
+
+def test_an_empty_method_is_ill_formed_and_not_unknown() -> None:
+    sent = exchange(
+        "tools/list",
+        intent="ill-formed",
+        edit=lambda d: d.with_member("method", ""),
+        error=-32601,
+        status=400,
+    )
+    assert judged("method-not-found-status", sent).verdict == "not-exercised"

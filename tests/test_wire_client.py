@@ -137,6 +137,13 @@ async def test_an_answer_without_length_ends_with_its_connection(wire: Wire) -> 
     assert outcome.seen.body == b"whole"
 
 
+async def test_bytes_beyond_the_length_are_of_nobody(wire: Wire) -> None:
+    async with listening(saying(response(length=5)), keep_alive=True) as server:
+        outcomes = [await wire.send(post(server.url)) for _ in range(2)]
+    assert [outcome.fault for outcome in outcomes] == [None, None]
+    assert [outcome.seen.body for outcome in outcomes if outcome.seen] == [JSON[:5]] * 2
+
+
 async def test_an_interim_response_is_passed_over(wire: Wire) -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n"
     outcome = await sent_to(saying(early + response()), wire)
@@ -425,7 +432,7 @@ async def test_many_at_once(wire: Wire) -> None:
     outcomes: list[Outcome] = []
 
     async def one(url: str) -> None:
-        outcomes.append(await wire.send(post(url)))
+        outcomes.append(await wire.send(post(url), seconds=60))
 
     async with listening(saying(response()), keep_alive=True) as server:
         with anyio.fail_after(60):

@@ -295,7 +295,11 @@ def test_circumstances_can_be_put_afterwards(tmp_path: Path) -> None:
 
 
 def test_only_histories_are_taken_for_ours(tmp_path: Path) -> None:
-    assert is_history(write(tmp_path / "a.jsonl"))
+    path = write(tmp_path / "a.jsonl")
+    assert is_history(path)
+    for end in (0, 1, 30):
+        path.write_bytes(path.read_bytes()[:end])
+        assert is_history(path)
     (tmp_path / "b.jsonl").write_text('{"somebody": "elses"}\n')
     assert not is_history(tmp_path / "b.jsonl")
 

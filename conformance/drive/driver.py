@@ -33,6 +33,7 @@ from conformance.target.target import FIRST, Target
 from conformance.wire.client import Wire
 from conformance.wire.exchange import ORDINARY, Exchange, Fault, JsonObject, Sent
 from conformance.wire.history import Recorder
+from conformance.wire.parsing import parse_json
 from conformance.wire.secrets import Redactor
 from conformance.wire.sse import Event
 
@@ -98,8 +99,8 @@ class Session:
         milliseconds = task.get("pollIntervalMs")
         seconds = DEFAULT_POLL_SECONDS
         if isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool):
-            # The number may be too large to be divided.
-            seconds = min(milliseconds, self.target.max_wait * 1000) / 1000
+            # The number may be too large, or too small, to be divided.
+            seconds = max(min(milliseconds, self.target.max_wait * 1000), 0) / 1000
         seconds = min(max(seconds, SHORTEST_POLL_SECONDS), self.target.max_wait)
         self.intervals[task_id] = seconds
         self.next_poll[task_id] = at + seconds
@@ -127,6 +128,20 @@ def seconds_to_wait(refusal: Exchange) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     return max((moment - datetime.now(timezone.utc)).total_seconds(), 0.0)
+
+
+def _answers(request_id: object) -> Callable[[Event], bool]:
+    """Says of an event whether it is the response to this request."""
+
+    def is_response(event: Event) -> bool:
+        if '"result"' not in event.data and '"error"' not in event.data:
+            return False
+        message = parse_json(event.data).value
+        if not isinstance(message, dict) or "method" in message:
+            return False
+        return "id" in message and bool(message["id"] == request_id)
+
+    return is_response
 
 
 class Driver:
@@ -257,6 +272,7 @@ class Driver:
             "on_event": on_event,
             "enough": enough,
             "hang_up_after": hang_up_after,
+            "last": None,
         }
         exchange = Exchange(
             scenario=self.scenario,
@@ -276,6 +292,7 @@ class Driver:
                 # A held stream must not take a place from those who come and go.
                 outcome = await self.session.wire.send(sent, **arguments)
             else:
+                arguments["last"] = _answers(exchange.request_id)
                 async with self._places_for(exchange):
                     outcome = await self.session.wire.send(sent, **arguments)
         except anyio.get_cancelled_exc_class():

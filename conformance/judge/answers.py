@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.wire.exchange import Exchange, JsonObject
 
-# About the caller and the pace, whatever else is said.
-_ABOUT_CALLER = (401, 407, 429)
+# About the caller, the pace and the load, whatever else is said.
+_ABOUT_CALLER = (401, 407, 429, 503)
 # Of the HTTP request, or told by what stands before the server, unless JSON-RPC comes with it.
 _ABOUT_HTTP = (403, 406, 411, 413, 414, 415, 417, 426, 431, 502, 503, 504)
 

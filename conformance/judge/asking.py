@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from conformance.judge.lives import Life, Sighting
-from conformance.specification.states import INPUT_REQUIRED
-from conformance.wire.exchange import Exchange, JsonObject
+from conformance.judge.lives import Life, Sighting, may_have_expired
+from conformance.specification.states import CANCELLED, FAILED, INPUT_REQUIRED
+from conformance.wire.exchange import ORDINARY, Exchange, JsonObject
 from conformance.wire.history import History
 
 ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
@@ -214,7 +214,8 @@ def reads_of_effect(life: Life, update: Exchange, waiting: Iterable[str]) -> lis
     """The reads in which what became of open requests can only be this update's effect.
 
     None are left where the task had been cancelled, or where some of the requests had been
-    answered by another update, which may take effect later than it is acknowledged.
+    answered by another update, which may take effect later than it is acknowledged; and none
+    of a time when the ttlMs of the task may have been over.
     """
     keys = set(waiting)
     others = [u for u in life.updates if u is not update and u.started <= update.started]
@@ -222,7 +223,8 @@ def reads_of_effect(life: Life, update: Exchange, waiting: Iterable[str]) -> lis
         return []
     if cancelled_before(life, update.ended):
         return []
-    return reads_between(life, update.ended, next_sent(life, update))
+    reads = reads_between(life, update.ended, next_sent(life, update))
+    return [s for s in reads if not may_have_expired(life, s.ended)]
 
 
 def cancelled_before(life: Life, moment: float) -> bool:
@@ -239,6 +241,18 @@ def siblings(life: Life, among: Mapping[str, Life]) -> Iterator[Life]:
     """The other tasks of the same call."""
     alike = (other for other in life.of_same_call if other is not life)
     return (other for other in alike if among.get(other.task_id) is other)
+
+
+def fails_anyway(life: Life, seen: Sighting, among: Mapping[str, Life]) -> bool:
+    """Whether a task failed, or was given up by its server, as another of the same call did
+    that was sent no more than whole answers: then nothing else need be the reason."""
+    return seen.status in (FAILED, CANCELLED) and any(
+        (end := end_of(other)) is not None
+        and end.status == seen.status
+        and not other.cancels
+        and all(update.intent in (ORDINARY, "answer-all") for update in other.updates)
+        for other in siblings(life, among)
+    )
 
 
 def long_enough(history: History) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from conformance.judge.asking import requests_in, same_request
 from conformance.judge.lives import Life, Sighting
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
@@ -37,10 +38,20 @@ def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
         if sighting.status in (WORKING, COMPLETED):
             return Effect(True, sighting)
         if sighting.status == INPUT_REQUIRED:
-            if not keys <= _open_keys(sighting):
+            if keys <= _open_keys(sighting):
+                unmoved = Effect(False, sighting)
+            elif not _still_asked(life, probe, sighting, keys):
                 return Effect(True, sighting)
-            unmoved = Effect(False, sighting)
     return unmoved
+
+
+def _still_asked(life: Life, probe: Exchange, sighting: Sighting, keys: set[str]) -> bool:
+    """Whether all that the probe answered is still asked, under whatever keys: a server may
+    supersede a request of its own accord."""
+    before = [s for s in life.seen_by_reading() if s.ended <= probe.started]
+    asked = requests_in(before[-1].task) if before else {}
+    shown = requests_in(sighting.task).values()
+    return all(any(same_request(asked.get(key), other) for other in shown) for key in keys)
 
 
 def _open_keys(sighting: Sighting) -> set[str]:
@@ -65,17 +76,29 @@ def _open_keys_before(life: Life, probe: Exchange) -> set[str]:
 def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
     """Whether a cancel ended the task.
 
-    ``None`` where the end was not seen, where it had come before, or where another cancel that
-    was served may be the reason.
+    ``None`` where the end was not seen, where it had come before, or where it may have another
+    reason: another cancel that was not refused, or a server that itself cancels such tasks.
     """
     end = life.first_terminal
     if end is None or end.began < probe.ended:
         return None
     if end.status == CANCELLED and any(
-        c is not probe and c.result is not None and c.started < end.ended for c in life.cancels
+        c is not probe and c.error is None and c.started < end.ended for c in life.cancels
     ):
         return None
+    if end.status == CANCELLED and cancelled_unasked(life):
+        return None
     return Effect(end.status == CANCELLED, end)
+
+
+def cancelled_unasked(life: Life) -> bool:
+    """Whether another task of the same call was cancelled though nobody had asked for it."""
+    ends = (
+        other.first_terminal
+        for other in life.of_same_call
+        if other is not life and not other.cancels
+    )
+    return any(end is not None and end.status == CANCELLED for end in ends)
 
 
 def _first_to_count(requests: Sequence[Exchange], probe: Exchange) -> float:

@@ -57,11 +57,17 @@ def unanswered(exchange: Exchange) -> str:
         return f"no complete answer came ({exchange.fault.kind}: {exchange.fault.detail})"
     if exchange.rate_limited:
         return "the request was rate limited (HTTP 429)"
-    if exchange.status in (401, 403) and exchange.error is None:
+    if exchange.status == 401 or (exchange.status == 403 and exchange.error is None):
         return f"the server refused the caller (HTTP {exchange.status})"
+    if exchange.status in _OVERLOADED:
+        return f"a gateway or a server without time answered (HTTP {exchange.status})"
     if exchange.response is None:
         return f"there was no JSON-RPC answer ({exchange.outcome})"
     return ""
+
+
+# Also where JSON-RPC comes with it, the message was not what was wrong.
+_OVERLOADED = (502, 503, 504)
 
 
 def refused_beforehand(exchange: Exchange) -> str:

@@ -169,7 +169,16 @@ def _only_by_parameter(exchanges: list[Exchange]) -> Observation | None:
     if not made or any("task" not in e.params for e in made):
         return None
     tools = {e.tool for e in made}
-    plain = [e for e in calls if e.tool in tools and "task" not in e.params and e.result]
+    # Who does not declare the extension may be given no task, and a question is no refusal.
+    plain = [
+        e
+        for e in calls
+        if e.tool in tools
+        and "task" not in e.params
+        and e.declares_tasks
+        and e.result
+        and e.result_type != "input_required"
+    ]
     if not plain:
         return None
     note = "a task is made only where the task parameter asks for one"

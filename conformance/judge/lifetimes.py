@@ -11,7 +11,7 @@ from datetime import timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from conformance.judge.lives import Life
+from conformance.judge.lives import Life, lives
 from conformance.judge.requests import is_careful
 from conformance.judge.times import SECOND, Moment, moment_of
 from conformance.specification.names import (
@@ -57,7 +57,8 @@ def ttl_seconds(value: object) -> float | None:
         return UNLIMITED
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         return None
-    return value / 1000
+    # The number may be too large to be divided.
+    return min(value, 10**18) / 1000
 
 
 def _ttls_that_may_count(life: Life, exchange: Exchange) -> list[float]:
@@ -74,6 +75,22 @@ def _ttls_that_may_count(life: Life, exchange: Exchange) -> list[float]:
         else:
             counting.append(ttl)
     return counting
+
+
+def shortens_ttls(history: History) -> bool:
+    """Whether a task of this server was seen with a shorter ``ttlMs`` than it had before."""
+    return history.derive(_shortens_ttls)
+
+
+def _shortens_ttls(history: History) -> bool:
+    for life in lives(history).values():
+        longest = 0.0
+        for sighting in life.sightings:
+            ttl = ttl_seconds(sighting.task["ttlMs"]) if "ttlMs" in sighting.task else None
+            if ttl is not None and ttl < longest:
+                return True
+            longest = max(longest, ttl or 0.0)
+    return False
 
 
 def _created_at(creation: Exchange) -> Moment | None:

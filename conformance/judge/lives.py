@@ -126,7 +126,7 @@ def may_have_expired(life: Life, at: float) -> bool:
     """Whether the ttlMs of a task, the shortest it was ever told, may be over at a moment."""
     told = [s.task.get("ttlMs") for s in life.sightings]
     durations = [
-        t for t in told if isinstance(t, int | float) and not isinstance(t, bool) and t < 2**53
+        t for t in told if isinstance(t, int | float) and not isinstance(t, bool) and abs(t) < 2**53
     ]
     if life.creation is None or not durations:
         return False

@@ -19,6 +19,7 @@ from conformance.judge.asking import (
 from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, Sighting, lives
 from conformance.judge.observation import Observation, broken, holds, unclear
+from conformance.judge.pace import intervals_of
 from conformance.specification.names import code_words
 from conformance.wire.exchange import ORDINARY, Exchange
 from conformance.wire.history import History
@@ -64,7 +65,9 @@ def moves_on(history: History, life: Life, update: Exchange) -> Observation | No
     if update.error is not None and _answered_by_others(life, update, waiting):
         return unclear(evidence, "the update was refused, and another had answered before")
     waited = last.began - update.ended
-    if update.error is None and waited < long_enough(history):
+    # What is to be read seldom may be slow to show what came of an answer.
+    patience = max(long_enough(history), 2 * max(intervals_of(life), default=0.0))
+    if update.error is None and waited < patience:
         return unclear(evidence, f"the task was still waiting {waited:.1f} s after the answer")
     return broken(
         evidence,

@@ -104,6 +104,8 @@ def task_made(exchange: Exchange) -> JsonObject | None:
     if exchange.handle is not None:
         return exchange.handle
     result = exchange.result or {}
+    if result.get("resultType") == "complete" and result.get("content"):
+        return None  # what a tool said, whatever else stands beside it
     if exchange.method == TOOLS_CALL and isinstance(result.get("taskId"), str):
         return result if "status" in result else None
     return nested_task(exchange)

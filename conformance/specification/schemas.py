@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from conformance.places import schemas_directory
+from conformance.specification.acceptance import Accepts, acceptance
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -85,7 +86,15 @@ def problems(revision: str, message: str, value: object) -> list[Problem]:
     the branch is explained that the value's discriminator names, or else the one it resembles
     most. LookupError as for ``validator``.
     """
+    if _is_accepted(revision, message)(value):
+        return []
     return explained(validator(revision, message), value)
+
+
+@functools.cache
+def _is_accepted(revision: str, message: str) -> Accepts:
+    schema = definitions(revision).get(message)
+    return (lambda value: False) if schema is None else acceptance(schema)
 
 
 def explained(compiled_schema: Any, value: object) -> list[Problem]:

@@ -74,7 +74,7 @@ def read_profile(path: Path) -> dict[str, Any]:
         options = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read the profile {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
     return {key: _checked(path, key, value) for key, value in options.items()}
 

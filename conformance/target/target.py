@@ -73,7 +73,8 @@ class Target:
     """Everything the user said about the server and the run. ``target_of`` makes one.
 
     ``headers`` and ``other_headers`` are those of the first and the second caller, as pairs;
-    ``max_wait`` is seconds; ``seed`` decides every choice that is free.
+    ``max_wait`` is seconds; ``seed`` decides every choice that is free. ``sequences_for`` is how
+    many seconds sequences are searched for, where the effort is not to say.
     """
 
     url: str
@@ -88,6 +89,7 @@ class Target:
     max_wait: float = 30.0
     seed: int = 0
     judge_origin: bool = False
+    sequences_for: float | None = None
 
     def __post_init__(self) -> None:
         for name, value, choices in (

@@ -1,7 +1,8 @@
 """One HTTP exchange: what was sent, what was seen, when, and what the driver meant by it.
 
 Nothing is interpreted when an exchange is recorded. The properties read the record as
-JSON-RPC over HTTP, lazily, for those who judge.
+JSON-RPC over HTTP, lazily, for those who judge. What a hundred rules ask of every exchange is
+worked out once and kept.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from conformance.specification.names import (
@@ -21,6 +22,7 @@ from conformance.specification.names import (
     META_PROTOCOL_VERSION,
     TASK_METHODS,
 )
+from conformance.wire.once import once
 from conformance.wire.parsing import Parsed, parse_json
 from conformance.wire.sse import Event
 
@@ -50,6 +52,11 @@ def header_of(headers: Headers, name: str) -> str | None:
     """The first value of a header, its name in any case; ``None`` where it is absent."""
     wanted = name.lower()
     return next((value for key, value in headers if key.lower() == wanted), None)
+
+
+def _first_of_each(headers: Headers) -> dict[str, str]:
+    """The first value of each header, by its name in lower case."""
+    return {name.lower(): value for name, value in reversed(headers)}
 
 
 @dataclass(frozen=True)
@@ -114,61 +121,61 @@ class Exchange:
     control: int | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @once
     def key(self) -> tuple[str, int]:
         return (self.scenario, self.number)
 
     # ---- the request -------------------------------------------------------------------
 
-    @cached_property
+    @once
     def request_body(self) -> Parsed:
         return parse_json(self.sent.body)
 
-    @cached_property
+    @once
     def request(self) -> JsonObject:
         """The JSON-RPC message sent, or an empty object where it was none."""
         value = self.request_body.value
         return value if isinstance(value, dict) else {}
 
-    @property
+    @once
     def method(self) -> str | None:
         method = self.request.get("method")
         return method if isinstance(method, str) else None
 
-    @property
+    @once
     def request_id(self) -> Any:
         return self.request.get("id")
 
-    @property
+    @once
     def is_request(self) -> bool:
         """Whether a JSON-RPC request was sent: it has a method and an id."""
         return self.method is not None and "id" in self.request
 
-    @property
+    @once
     def params(self) -> JsonObject:
         params = self.request.get("params")
         return params if isinstance(params, dict) else {}
 
-    @property
+    @once
     def task_id(self) -> str | None:
         """The ``taskId`` asked for, where it is a string."""
         task_id = self.params.get("taskId")
         return task_id if isinstance(task_id, str) else None
 
-    @property
+    @once
     def tool(self) -> str | None:
         """The name of the tool called."""
         name = self.params.get("name")
         return name if self.method == "tools/call" and isinstance(name, str) else None
 
-    @property
+    @once
     def capabilities(self) -> JsonObject:
         """The client capabilities that this request declared."""
         meta = self.params.get("_meta")
         value = meta.get(META_CLIENT_CAPABILITIES) if isinstance(meta, dict) else None
         return value if isinstance(value, dict) else {}
 
-    @property
+    @once
     def protocol_version(self) -> str | None:
         """The version this request was sent under; ``None`` where header and body differ."""
         meta = self.params.get("_meta")
@@ -176,7 +183,7 @@ class Exchange:
         same = isinstance(version, str) and version == self.request_header(HEADER_VERSION)
         return version if same else None
 
-    @property
+    @once
     def declares_tasks(self) -> bool:
         """Whether this very request declared the extension."""
         extensions = self.capabilities.get("extensions")
@@ -193,12 +200,20 @@ class Exchange:
         return self.seen.status if self.seen else None
 
     def response_header(self, name: str) -> str | None:
-        return header_of(self.seen.headers, name) if self.seen else None
+        return self._response_headers.get(name.lower())
 
     def request_header(self, name: str) -> str | None:
-        return header_of(self.sent.headers, name)
+        return self._request_headers.get(name.lower())
 
-    @property
+    @once
+    def _response_headers(self) -> dict[str, str]:
+        return _first_of_each(self.seen.headers) if self.seen else {}
+
+    @once
+    def _request_headers(self) -> dict[str, str]:
+        return _first_of_each(self.sent.headers)
+
+    @once
     def content_type(self) -> str:
         """The media type of the response, lower case, without its parameters."""
         return (self.response_header("content-type") or "").partition(";")[0].strip().lower()
@@ -207,7 +222,7 @@ class Exchange:
     def is_stream(self) -> bool:
         return self.content_type == "text/event-stream"
 
-    @cached_property
+    @once
     def parsed(self) -> tuple[Parsed, ...]:
         """Every JSON text of the response: the body, or the data of each event."""
         if self.seen is None:
@@ -216,23 +231,23 @@ class Exchange:
             return tuple(parse_json(event.data) for event in self.seen.events)
         return (parse_json(self.seen.body),) if self.seen.body else ()
 
-    @cached_property
+    @once
     def messages(self) -> tuple[JsonObject, ...]:
         """The JSON objects of the response, in order."""
         return tuple(part.value for part in self.parsed if isinstance(part.value, dict))
 
-    @cached_property
+    @once
     def responses(self) -> tuple[JsonObject, ...]:
         """Those messages that answer: they carry ``result`` or ``error``."""
         return tuple(m for m in self.messages if "result" in m or "error" in m)
 
-    @cached_property
+    @once
     def response(self) -> JsonObject | None:
         """The answer to this request, or the first answer of any id."""
         own = (m for m in self.responses if m.get("id") == self.request_id)
         return next(own, next(iter(self.responses), None))
 
-    @cached_property
+    @once
     def notifications(self) -> tuple[tuple[float, JsonObject], ...]:
         """Notifications of an event stream, each with the time it was seen."""
         if self.seen is None or not self.is_stream:
@@ -244,7 +259,7 @@ class Exchange:
             if isinstance(part.value, dict) and "method" in part.value and "id" not in part.value
         )
 
-    @property
+    @once
     def result(self) -> JsonObject | None:
         """The ``result`` of the response where it is an object and no ``error`` stands by it.
 
@@ -256,33 +271,33 @@ class Exchange:
         result = response.get("result")
         return result if isinstance(result, dict) else None
 
-    @property
+    @once
     def error(self) -> JsonObject | None:
         """The ``error`` of the response where it is an object."""
         error = self.response.get("error") if self.response is not None else None
         return error if isinstance(error, dict) else None
 
-    @property
+    @once
     def error_code(self) -> Any:
         return self.error.get("code") if self.error is not None else None
 
-    @property
+    @once
     def result_type(self) -> Any:
         return self.result.get("resultType") if self.result is not None else None
 
-    @property
+    @once
     def handle(self) -> JsonObject | None:
         """The result, where it is a task handle by its discriminator."""
         return self.result if self.result_type == "task" else None
 
-    @property
+    @once
     def task(self) -> JsonObject | None:
         """The result of a served ``tasks/get``, where it at least names a status."""
         if self.method == TASK_METHODS[0] and self.result is not None and "status" in self.result:
             return self.result
         return None
 
-    @property
+    @once
     def rate_limited(self) -> bool:
         """HTTP 429, or a read refused with an error that speaks of the pace: such an answer
         says nothing about anything else."""
@@ -334,7 +349,20 @@ def _body_of(record: Mapping[str, Any], name: str) -> bytes:
 
 
 def _headers_of(record: Sequence[Sequence[str]]) -> Headers:
-    return tuple((str(name), str(value)) for name, value in record)
+    return tuple(_kept_once(str(name), str(value)) for name, value in record)
+
+
+def _kept_once(name: str, value: str) -> tuple[str, str]:
+    """A header. The same few stand in nearly every exchange of a long history."""
+    return _header(name, value) if len(value) <= _LONGEST_KEPT else (name, value)
+
+
+_LONGEST_KEPT = 100
+
+
+@lru_cache(maxsize=4096)
+def _header(name: str, value: str) -> tuple[str, str]:
+    return (name, value)
 
 
 def _seconds(value: float) -> float:

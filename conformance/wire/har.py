@@ -69,7 +69,7 @@ class Recording:
 
 def read_har(path: Path) -> Recording:
     """The MCP traffic of a HAR file: that with the address, and of the caller, that most of it
-    is about. Raises ``UsageError`` where there is none."""
+    is about. Its scenario is the file's name. Raises ``UsageError`` where there is none."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -78,17 +78,19 @@ def read_har(path: Path) -> Recording:
     entries = _object(log).get("entries")
     if not isinstance(entries, list):
         raise UsageError(f"{path} is not a HAR file: it has no log.entries")
-    found = [_Entry.of(entry) for entry in entries]
+    found = [_Entry.of(number, entry) for number, entry in enumerate(entries, 1)]
     chosen = _of_one_caller(_of_one_address([entry for entry in found if entry is not None]))
     if not chosen:
         raise UsageError(f"{path}: none of its {len(entries)} entries is MCP over HTTP")
-    return Recording(_history(chosen, path.stem), len(entries) - len(chosen))
+    return Recording(_history(chosen, path.name), len(entries) - len(chosen))
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """An entry of the file with what has to be there. ``began`` is seconds since 1970."""
+    """An entry of the file with what has to be there. ``number`` is its place among all entries,
+    from 1; ``began`` is seconds since 1970."""
 
+    number: int
     began: float
     seconds: float
     sent: Sent
@@ -96,7 +98,7 @@ class _Entry:
     connection: str
 
     @staticmethod
-    def of(record: object) -> _Entry | None:
+    def of(number: int, record: object) -> _Entry | None:
         entry = _object(record)
         request = _object(entry.get("request"))
         began = _moment(entry.get("startedDateTime"))
@@ -108,6 +110,7 @@ class _Entry:
             return None  # nothing is known to come after it
         connection = entry.get("connection")
         return _Entry(
+            number=number,
             began=began,
             seconds=took / 1000,
             sent=Sent(method.upper(), url.partition("#")[0], _headers(request), _posted(request)),
@@ -144,10 +147,9 @@ def _of_one_caller(entries: list[_Entry]) -> list[_Entry]:
 def _history(entries: list[_Entry], scenario: str) -> History:
     first = min(entry.began for entry in entries)
     redactor = Redactor(*_secrets(entries))
-    exchanges = []
-    for number, entry in enumerate(entries, 1):
-        exchange = _exchange(entry, number, scenario, entry.began - first)
-        exchanges.append(redactor.exchange(exchange))
+    exchanges = [
+        redactor.exchange(_exchange(entry, scenario, entry.began - first)) for entry in entries
+    ]
     circumstances = Circumstances(
         url=redactor.url(entries[0].sent.url),
         suite="",
@@ -173,17 +175,17 @@ def _secrets(entries: list[_Entry]) -> tuple[list[str], list[str]]:
     return sorted(values), sorted(names)
 
 
-def _exchange(entry: _Entry, number: int, scenario: str, began: float) -> Exchange:
+def _exchange(entry: _Entry, scenario: str, began: float) -> Exchange:
     ended = began + entry.seconds + _RESOLUTION
     exchange = Exchange(
         scenario=scenario,
-        number=number,
+        number=entry.number,
         started=max(began - _RESOLUTION, 0.0),
         ended=ended,
         intent=FOREIGN,
         sent=entry.sent,
         # Without a name of its own each might share a connection with any other.
-        connection=f"har:{entry.connection or f'entry-{number}'}",
+        connection=f"har:{entry.connection or f'entry-{entry.number}'}",
     )
     seen = _seen(entry.response, ended)
     if seen is None:

@@ -6,8 +6,9 @@ Source: core specification, Streamable HTTP, "Value Encoding".
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 
+_PLAIN = re.compile(r"[\t -~]*")
 _PREFIX, _SUFFIX = "=?base64?", "?="
 
 
@@ -19,7 +20,7 @@ def encoded(value: str) -> str:
 
 def header_value(value: str) -> str:
     """The value as it must be sent: plain where that is safe, else in its Base64 form."""
-    plain = all(" " <= character <= "~" or character == "\t" for character in value)
+    plain = _PLAIN.fullmatch(value) is not None
     padded = value != value.strip(" \t")
     return value if value and plain and not padded and not _marked(value) else encoded(value)
 
@@ -31,7 +32,7 @@ def decoded(value: str) -> str | None:
     try:
         raw = base64.b64decode(value[len(_PREFIX) : -len(_SUFFIX)], validate=True)
         return raw.decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # not Base64, not ASCII, or not UTF-8
         return None
 
 

@@ -97,7 +97,11 @@ class History:
 
     def of_method(self, *methods: str) -> list[Exchange]:
         """Exchanges whose request had one of these JSON-RPC methods."""
-        return [exchange for exchange in self.exchanges if exchange.method in methods]
+        by_method = self.derive(_by_method)
+        if len(methods) == 1:
+            return list(by_method.get(methods[0], ()))
+        wanted = frozenset(methods)
+        return [exchange for exchange in self.exchanges if exchange.method in wanted]
 
     def control_of(self, probe: Exchange) -> Exchange | None:
         """The accepted exchange that a probe differs from in one thing."""
@@ -108,6 +112,13 @@ def _by_intent(history: History) -> dict[str, list[Exchange]]:
     groups: dict[str, list[Exchange]] = {}
     for exchange in history.exchanges:
         groups.setdefault(exchange.intent, []).append(exchange)
+    return groups
+
+
+def _by_method(history: History) -> dict[str | None, list[Exchange]]:
+    groups: dict[str | None, list[Exchange]] = {}
+    for exchange in history.exchanges:
+        groups.setdefault(exchange.method, []).append(exchange)
     return groups
 
 
@@ -141,7 +152,8 @@ class HistoryWriter:
         self._line({**head, **(about or {})})
 
     def _line(self, record: object) -> None:
-        self._file.write(dump_json(record) + "\n")
+        self._file.write(dump_json(record))
+        self._file.write("\n")
         self._file.flush()
 
     def append(self, exchange: Exchange) -> None:
@@ -152,9 +164,9 @@ class HistoryWriter:
 
 
 def is_history(path: Path) -> bool:
-    """Whether the file begins like a history that ``HistoryWriter`` wrote."""
+    """Whether the file is one of ours, or the beginning of one whose run was killed."""
     with path.open("rb") as file:
-        return file.read(len(_HEAD_START)) == _HEAD_START
+        return _HEAD_START.startswith(file.read(len(_HEAD_START)))
 
 
 def put_circumstances(path: Path, circumstances: Circumstances) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -12,8 +13,14 @@ DEEPEST = 128
 # Python reads and writes longer ones only when told to, since it takes it quadratic time.
 _LONGEST_INTEGER = 4000
 
+# Half of a pair: text may hold it, UTF-8 may not.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 _TOO_DEEP = "nested too deeply to read"
 _TOO_LARGE = "a number in it is too large to read"
+_BYTE_ORDER_MARK = (
+    "not JSON: Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)"
+)
 
 
 @dataclass(frozen=True)
@@ -46,18 +53,24 @@ def _number(text: str) -> float:
     return number
 
 
+# Made once: ``json.loads`` would make one for every text.
+_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_int=_integer, parse_float=_number
+)
+
+
 def parse_json(data: bytes | str) -> Parsed:
     """Parse one JSON text as RFC 8259 has it: UTF-8, no NaN or Infinity."""
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
     except UnicodeDecodeError as error:
         return Parsed(problem=f"not UTF-8 (byte {error.start})")
-    if not text.strip():
+    if not text or text.isspace():
         return Parsed(problem="empty")
+    if text.startswith("\ufeff"):
+        return Parsed(problem=_BYTE_ORDER_MARK)
     try:
-        value = json.loads(
-            text, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_number
-        )
+        value = _DECODER.decode(text)
     except RecursionError:
         return Parsed(problem=_TOO_DEEP)
     except _TooLarge:
@@ -88,8 +101,7 @@ def _deeper_than(value: Any, deepest: int) -> bool:
 def dump_json(value: object) -> str:
     """Compact JSON with its members in the order given; lone surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
+    # The text may be tens of megabytes long: it is searched rather than encoded, which copies.
+    if not text.isascii() and _SURROGATE.search(text):
         return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text

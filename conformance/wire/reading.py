@@ -12,10 +12,15 @@ from conformance.wire.exchange import Fault, Headers, Seen
 from conformance.wire.sse import Event, EventReader
 
 _COMPRESSED = ("gzip", "x-gzip", "deflate")
+# Few bytes of JSON may take much memory: "[]," is an object, and so is an event without data.
+# So much is set aside for each value that a body may hold, in bytes.
+_WEIGHT_OF_VALUE = 32
+_FEWEST_VALUES = 20_000
+_MOST_EVENTS = 20_000
 
 
 class TooLarge(Exception):
-    """The body, decompressed, went past the limit."""
+    """The body, decompressed, went past the limit, or holds more values or events than may be."""
 
 
 class Reading:
@@ -31,10 +36,11 @@ class Reading:
         self.cut = False
         self.complete = False
         self._on_event = on_event
-        self._size = size
+        self.size = size
         self._response: httpx.Response | None = None
         self._chunks: list[bytes] = []
         self._length = 0
+        self._values = 0
         self._events: list[Event] = []
         self._reader: EventReader | None = None
         self._inflate: zlib._Decompress | None = None
@@ -44,7 +50,7 @@ class Reading:
         """Another request follows, since this response was a redirect: forget it."""
         self.complete = False
         self._response = None
-        self._chunks, self._length, self._events = [], 0, []
+        self._chunks, self._length, self._values, self._events = [], 0, 0, []
 
     def begin(self, response: httpx.Response) -> None:
         """A response head came in."""
@@ -60,6 +66,15 @@ class Reading:
         if self._inflate is None and encoding not in ("", "identity"):
             self.fault = Fault("protocol", f"content encoding {encoding[:40]!r} was not asked for")
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory the body takes when it is read as JSON."""
+        return self._length + _WEIGHT_OF_VALUE * self._values
+
+    @property
+    def _most_values(self) -> int:
+        return max(self.size // _WEIGHT_OF_VALUE, _FEWEST_VALUES)
+
     def add(self, chunk: bytes) -> bool:
         """Take a chunk. Returns True where the reader of the events has seen enough.
 
@@ -69,15 +84,22 @@ class Reading:
             self._inflating = True
             chunk = self._decompressed(chunk)
         self._length += len(chunk)
-        if self._length > self._size:
-            raise TooLarge
+        self._values += chunk.count(b"[") + chunk.count(b"{") + chunk.count(b",")
+        too_large = self._length > self.size or self._values > self._most_values
+        if too_large:
+            # What came before is heard all the same: an event may share its chunk with a flood.
+            chunk = chunk[: max(len(chunk) - (self._length - self.size), 0)]
         self._chunks.append(chunk)
         if self._reader is not None:
             for event in self._reader.feed(chunk, time.monotonic()):
                 self._events.append(event)
+                if len(self._events) > _MOST_EVENTS:
+                    raise TooLarge
                 if self._on_event is not None and self._on_event(event):
                     self.cut = True
                     return True
+        if too_large:
+            raise TooLarge
         return False
 
     def end(self) -> None:
@@ -105,7 +127,7 @@ class Reading:
             if self._inflate.eof:
                 # gzip allows several members in a row.
                 self._inflate = _decompressor()
-            room = self._size + 1 - self._length - len(whole)
+            room = self.size + 1 - self._length - len(whole)
             if room <= 0:
                 raise TooLarge
             try:

@@ -87,7 +87,8 @@ def _seconds(task: JsonObject) -> float | None:
     milliseconds = task.get("ttlMs")
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         return None
-    return milliseconds / 1000
+    # The number may be too large, or too small, to be divided.
+    return max(min(milliseconds, 10**15), 0) / 1000
 
 
 @scenario("expiry.kept", needs=(TASK,))

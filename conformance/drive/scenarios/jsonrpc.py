@@ -90,9 +90,7 @@ async def ill_formed(driver: Driver) -> None:
     await _trouble(driver, _ill_formed(driver, str(control.method)), "ill-formed", control)
 
 
-async def _trouble(
-    driver: Driver, drafts: Iterable[Draft], intent: str, control: Exchange
-) -> None:
+async def _trouble(driver: Driver, drafts: Iterable[Draft], intent: str, control: Exchange) -> None:
     """Send what may make a server stumble, each on a connection of its own, so that one that
     is dropped takes nothing else with it. What got no answer is sent once more, with
     ``again`` in its notes, after an ordinary request has shown the server to be there."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.effects import cancelled_unasked
 from conformance.judge.expectations import expect_error, refused_beforehand
 from conformance.judge.lifetimes import asked_by_its_caller
-from conformance.judge.lives import Life, Sighting, lives, may_have_expired
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired, outcome_of
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.requests import of_this_revision
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
@@ -63,12 +64,13 @@ def _lived_on(life: Life, cancel: Exchange) -> Exchange | None:
     was still at work then, or nothing but this cancellation can have ended it."""
     others = [o for o in life.cancels if o is not cancel and o.result is not None]
     for sighting in life.sightings:
-        if sighting.began < cancel.ended or sighting.how == "handle":
+        # A notification may be late, and tell of what was before.
+        if sighting.began < cancel.ended or sighting.how != "read":
             continue
         if not sighting.terminal:
             return sighting.exchange
         by_another = any(other.started < sighting.ended for other in others)
-        if sighting.status == CANCELLED and not by_another:
+        if sighting.status == CANCELLED and not by_another and not cancelled_unasked(life):
             return sighting.exchange
     return None
 
@@ -248,9 +250,9 @@ def _unaffected(before: list[Sighting], cancel: Exchange, after: list[Sighting])
             member="/result/status",
         )
     for name in (PAYLOAD_OF[COMPLETED], PAYLOAD_OF[FAILED]):
-        if first.task.get(name) == last.task.get(name):
+        if _told(first, name) == _told(last, name):
             continue
-        if len(before) < 2 or any(s.task.get(name) != last.task.get(name) for s in before):
+        if len(before) < 2 or any(_told(s, name) != _told(last, name) for s in before):
             return unclear(evidence, f"its {name} may change from read to read")
         return broken(
             evidence,
@@ -260,6 +262,12 @@ def _unaffected(before: list[Sighting], cancel: Exchange, after: list[Sighting])
             member=f"/result/{name}",
         )
     return holds(evidence)
+
+
+def _told(sighting: Sighting, name: str) -> object:
+    """A result or an error, but for a ``_meta`` that may differ from read to read."""
+    result, error = outcome_of(sighting.task)
+    return result if name == PAYLOAD_OF[COMPLETED] else error
 
 
 @rule(
@@ -396,8 +404,14 @@ def _quick_answers_meanwhile(history: History, cancel: Exchange) -> list[Exchang
     after=("creation.durable",),
 )
 def notification_does_not_cancel(history: History) -> Iterator[Observation]:
-    """`notifications/cancelled` for the original request does not end the task."""
+    """`notifications/cancelled` for the original request does not end the task.
+
+    A task may also fail by itself: that it did after the notification counts only where it
+    happened more than once, and never otherwise.
+    """
     known = lives(history)
+    failed: list[Observation] = []
+    completed = False
     for notification in history.intended("cancel-by-notification"):
         request_id = (notification.params or {}).get("requestId")
         creation = next(
@@ -421,6 +435,7 @@ def notification_does_not_cancel(history: History) -> Iterator[Observation]:
         elif end.ended <= notification.started:
             yield unclear((creation, notification), "the task had ended before")
         elif end.status == COMPLETED or may_have_expired(life, end.ended):
+            completed = completed or end.status == COMPLETED
             if _was_live(history, life, notification):
                 yield holds((creation, notification, end.exchange))
             else:
@@ -430,7 +445,7 @@ def notification_does_not_cancel(history: History) -> Iterator[Observation]:
         elif (sibling := _completed_sibling(history, creation)) is None:
             yield unclear((creation, notification, end.exchange), "its siblings end so too")
         else:
-            yield broken(
+            found = broken(
                 (sibling, creation, notification, end.exchange),
                 "let only tasks/cancel cancel a task: it is"
                 f" {end.status} after notifications/cancelled for the request that made it,"
@@ -439,6 +454,14 @@ def notification_does_not_cancel(history: History) -> Iterator[Observation]:
                 found=f"status {end.status!r}",
                 member="/result/status",
             )
+            if end.status == FAILED:
+                failed.append(found)
+            else:
+                yield found
+    if len(failed) > 1 and not completed:
+        yield from failed
+    else:
+        yield from (unclear(one.exchanges, "the task may have failed by itself") for one in failed)
 
 
 def _completed_sibling(history: History, creation: Exchange) -> Exchange | None:

@@ -17,6 +17,8 @@ from conformance.wire.history import History
 from conformance.wire.parsing import dump_json
 
 _NEVER = float("inf")
+# A text shorter than this may stand in a result by chance.
+_TELLING_LENGTH = 6
 
 
 @rule(
@@ -56,7 +58,9 @@ def _texts_sent(creation: Exchange | None) -> set[str]:
     return {
         value
         for value in values
-        if isinstance(value, str) and value and (marker in value or marker.startswith(value))
+        if isinstance(value, str)
+        and len(value) >= _TELLING_LENGTH
+        and (marker in value or marker.startswith(value))
     }
 
 
@@ -66,7 +70,12 @@ def _own_texts(life: Life, sent: set[str], others: dict[str, Life]) -> Iterator[
         foreign = next((text for text in others if text in shown), None)
         own = any(text in shown for text in sent)
         creation = () if life.creation is None else (life.creation,)
-        if foreign is not None:
+        if foreign is not None and own:
+            yield unclear(
+                (*creation, sighting.exchange),
+                "the result repeats the texts of several calls: the tool may tell of all of them",
+            )
+        elif foreign is not None:
             other = others[foreign].creation
             yield broken(
                 (*creation, *(() if other is None else (other,)), sighting.exchange),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.judge.asking import ROOTS
 from conformance.judge.expectations import unanswered
 from conformance.judge.fingerprint import nested_task
 from conformance.judge.lives import (
@@ -23,7 +24,7 @@ from conformance.specification.citations import tasks
 from conformance.specification.names import INVALID_PARAMS, TASK_METHODS, TOOLS_CALL
 from conformance.specification.revisions import revision_named
 from conformance.specification.schemas import problems
-from conformance.specification.states import FAILED
+from conformance.specification.states import COMPLETED, FAILED
 from conformance.target.roles import BEFORE, SLOW, TASK
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
@@ -32,7 +33,14 @@ from conformance.wire.history import History
 def _looks_like_handle(exchange: Exchange) -> bool:
     """A flat result of ``tools/call`` that describes a task, whatever its resultType."""
     result = exchange.result or {}
-    return exchange.method == TOOLS_CALL and "taskId" in result and "status" in result
+    described = "taskId" in result and "status" in result
+    return exchange.method == TOOLS_CALL and described and not _is_whole_result(exchange)
+
+
+def _is_whole_result(exchange: Exchange) -> bool:
+    """An ordinary result by its resultType and its content, which may have members of its own
+    beside them."""
+    return exchange.result_type == "complete" and bool((exchange.result or {}).get("content"))
 
 
 def _is_ordinary_result(result: JsonObject) -> bool:
@@ -49,6 +57,8 @@ _TOLD_ELSEWHERE = ("/status", "/createdAt", "/lastUpdatedAt", "/ttlMs", "/pollIn
 def result_type_is_task(history: History) -> Iterator[Observation]:
     """The handle's `resultType` is `task`."""
     for exchange in history.of_method(TOOLS_CALL):
+        if not of_this_revision(exchange, history):
+            continue
         if exchange.handle is not None:
             yield holds(exchange)
         elif _looks_like_handle(exchange):
@@ -71,7 +81,7 @@ def handle_has_its_shape(history: History) -> Iterator[Observation]:
     for exchange in history.of_method(TOOLS_CALL):
         if not of_this_revision(exchange, history):
             continue
-        if nested_task(exchange) is not None:
+        if nested_task(exchange) is not None and not _is_whole_result(exchange):
             yield broken(
                 exchange,
                 "put taskId, status and the other members of the handle on the result itself,"
@@ -141,8 +151,10 @@ def _readable(creation: Exchange, life: Life, read: Exchange) -> Observation:
     pair = (creation, read)
     if read.task is not None:
         return holds(pair)
-    if read.error is None or read.rate_limited:
+    if read.error is None or unanswered(read):
         return unclear(pair, unanswered(read) or read.outcome)
+    if may_have_expired(life, read.ended):
+        return unclear(pair, "the time of the task may have been over by then")
     if _had_ended(life, read):
         return unclear(pair, "the task had ended by then, and may have been forgotten")
     where = " on another replica" if read.replica != creation.replica else ""
@@ -167,7 +179,7 @@ def _had_ended(life: Life, read: Exchange) -> bool:
     )
 
 
-@rule("creation.unique-ids", IMPLIED, tasks("tasks"), needs=(TASK,), after=("creation.shape",))
+@rule("creation.unique-ids", IMPLIED, tasks("tasks-1"), needs=(TASK,), after=("creation.shape",))
 def ids_are_unique(history: History) -> Iterator[Observation]:
     """No two creations share an id, also when they are identical and parallel."""
     first: dict[str, Exchange] = {}
@@ -192,7 +204,7 @@ def ids_are_unique(history: History) -> Iterator[Observation]:
 _PAYLOADS = ("result", "error", "inputRequests", "requestState")
 
 
-@rule("creation.base-task-only", ADVICE, tasks("tasks"), needs=(TASK,), after=("creation.shape",))
+@rule("creation.base-task-only", ADVICE, tasks("tasks-1"), needs=(TASK,), after=("creation.shape",))
 def handle_is_a_base_task(history: History) -> Iterator[Observation]:
     """The handle carries no result, error, inputRequests or requestState.
 
@@ -363,8 +375,11 @@ def _led_to(asking: Exchange, retry: Exchange) -> bool:
 
 
 def _questions(exchange: Exchange) -> list[Any]:
+    """What a call asked, but for the roots: these may change, and have no question of their own
+    by which one request could be told from another."""
     requests = (exchange.result or {}).get("inputRequests")
-    return list(requests.values()) if isinstance(requests, dict) else []
+    asked = requests.values() if isinstance(requests, dict) else ()
+    return [r for r in asked if not (isinstance(r, dict) and r.get("method") == ROOTS)]
 
 
 def _asks_again(sighting: Sighting, questions: list[Any]) -> bool:
@@ -392,7 +407,7 @@ def _alike(ends: list[_End]) -> Iterator[Observation]:
 @rule(
     "creation.survives-disconnect",
     IMPLIED,
-    tasks("tasks"),
+    tasks("tasks-1"),
     needs=(SLOW,),
     after=("creation.durable",),
 )
@@ -406,7 +421,15 @@ def task_survives_its_connection(history: History) -> Iterator[Observation]:
         end = life.first_terminal
         if end is None:
             yield unclear(creation, "the task was not seen to end")
-        elif end.status == FAILED and _others_complete(history, creation):
+        elif end.status == FAILED and (
+            life.cancels or life.updates or may_have_expired(life, end.ended)
+        ):
+            yield unclear((creation, end.exchange), "it may have failed for another reason")
+        elif end.status == FAILED and _fails_anyway(history, creation):
+            yield unclear((creation, end.exchange), "others of the same call failed as well")
+        elif end.status == FAILED and any(
+            other.status == COMPLETED for _, _, other in _others(history, creation)
+        ):
             yield broken(
                 (creation, end.exchange),
                 "keep working when the connection of the creating request closes: the task"
@@ -419,14 +442,23 @@ def task_survives_its_connection(history: History) -> Iterator[Observation]:
             yield holds((creation, end.exchange))
 
 
-def _others_complete(history: History, creation: Exchange) -> bool:
-    """Whether another task of the same call, left connected, was seen to complete."""
+def _fails_anyway(history: History, creation: Exchange) -> bool:
+    """Whether another task of the same call failed unasked, though its connection was left open:
+    those that are named fresh are closed once they have answered."""
     return any(
-        life.first_terminal is not None
-        and life.first_terminal.status == "completed"
+        end.status == FAILED and not life.cancels and not made.connection.startswith("fresh")
+        for life, made, end in _others(history, creation)
+    )
+
+
+def _others(history: History, creation: Exchange) -> list[tuple[Life, Exchange, Sighting]]:
+    """Other tasks of the same call that were seen to end, nobody hanging up on purpose."""
+    return [
+        (life, life.creation, life.first_terminal)
+        for life in lives(history).values()
+        if life.first_terminal is not None
         and life.tool == creation.tool
         and life.creation is not None
         and life.creation.intent != "create-and-hang-up"
         and life.creation.params.get("arguments") == creation.params.get("arguments")
-        for life in lives(history).values()
-    )
+    ]

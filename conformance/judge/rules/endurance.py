@@ -32,7 +32,11 @@ def _made(life: Life) -> tuple[Exchange, ...]:
     after=("creation.durable", "cancellation.acknowledged", "expiry.not-before-ttl"),
 )
 def replicas_know_every_task(history: History) -> Iterator[Observation]:
-    """Every replica knows every task: to read it, to answer it and to cancel it."""
+    """Every replica knows every task: to read it, to answer it and to cancel it.
+
+    A URL that is given stands for the whole service. Behind it requests may be routed by
+    Mcp-Name to the one instance that holds the task.
+    """
     for life in lives(history).values():
         elsewhere = [
             exchange
@@ -46,8 +50,9 @@ def replicas_know_every_task(history: History) -> Iterator[Observation]:
             if says_gone(exchange, history):
                 yield broken(
                     (*_made(life), exchange),
-                    f"let every replica know every task: {exchange.method} found no such task"
-                    " on another URL than the one that made it",
+                    "let every replica know every task, or route to the one that does by"
+                    f" Mcp-Name: {exchange.method} found no such task on another URL than the"
+                    " one that made it",
                     expected="the task is known",
                     found=exchange.outcome,
                     member="/error/code",
@@ -65,7 +70,7 @@ def _learns_of_the_end(life: Life, elsewhere: list[Exchange]) -> Iterator[Observ
     late = [e for e in elsewhere if e.task is not None and end and e.started >= end.ended]
     if end is None or not late or life.cancels:
         return
-    if any(is_terminal(_status(e)) for e in late):
+    if any(is_terminal(_status(e)) for e in late) or may_have_expired(life, late[-1].ended):
         return
     if late[-1].started - end.ended >= _PATIENCE_SECONDS:
         yield broken(

@@ -10,6 +10,7 @@ from conformance.judge.lifetimes import (
     certainly_after_ttl,
     certainly_within_ttl,
     says_gone,
+    shortens_ttls,
 )
 from conformance.judge.lives import Life, Sighting, lives
 from conformance.judge.observation import Observation, broken, holds, unclear
@@ -42,7 +43,8 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
     """Until createdAt plus ttlMs the id resolves, also after the end and after a cancellation.
 
     The latest ttlMs seen counts; null means without limit. Only reads that were answered
-    before that moment by every clock at hand are judged.
+    before that moment by every clock at hand are judged. A server may change the ttlMs of a
+    task: where one was seen to be shortened, others may have been, with nobody looking.
     """
     for life in lives(history).values():
         resolved: Exchange | None = None
@@ -52,7 +54,10 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
             if read.task is not None:
                 resolved = read
             elif says_gone(read, history):
-                yield _gone_early(life, read)
+                if shortens_ttls(history):
+                    yield unclear(_pair(life, read), "its ttlMs may have been shortened unseen")
+                else:
+                    yield _gone_early(life, read)
                 break
         else:
             if resolved is not None:

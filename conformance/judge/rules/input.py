@@ -19,7 +19,7 @@ from conformance.judge.expectations import expect_error, probes, unanswered
 from conformance.judge.lives import Life, Sighting, lives
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, is_offered, of_this_revision
-from conformance.judge.rule import IMPLIED, MUST, SHOULD, rule
+from conformance.judge.rule import MUST, SHOULD, rule
 from conformance.specification.citations import core, tasks
 from conformance.specification.names import (
     INVALID_PARAMS,
@@ -126,13 +126,16 @@ def unknown_task_is_invalid_params(history: History) -> Iterator[Observation]:
 
 @rule(
     "input.missing-responses",
-    IMPLIED,
-    tasks("request-1"),
+    SHOULD,
+    core("basic/patterns/mrtr", "error-handling"),
     needs=(TASK,),
     after=("negotiation.methods-served",),
 )
 def responses_are_an_object(history: History) -> Iterator[Observation]:
-    """Without `inputResponses`, or where it is not an object, `tasks/update` is -32602."""
+    """Without `inputResponses`, or where it is not an object, `tasks/update` is -32602.
+
+    The schema requires the member of clients; servers should validate what they are sent.
+    """
     for probe in probes(history, "no-responses", "responses-not-an-object", method=TASKS_UPDATE):
         if isinstance(probe, Observation):
             yield probe
@@ -204,7 +207,8 @@ def requests_are_valid(history: History) -> Iterator[Observation]:
 def only_declared_kinds_are_asked(history: History) -> Iterator[Observation]:
     """A client is not asked for what it did not declare: elicitation, sampling or roots.
 
-    A task asks in place of the call that made it, so it may ask for what that call declared.
+    A task asks in place of the call that made it, so it may ask for what that call declared, or
+    a request about the task since: what is open is shown to every later reader.
     A client that cannot be asked gets an answer without questions, or -32021.
     """
     known = lives(history)
@@ -214,19 +218,22 @@ def only_declared_kinds_are_asked(history: History) -> Iterator[Observation]:
         if exchange.method == TOOLS_CALL:
             asked, declared = requests_before(exchange), exchange.capabilities
             evidence: tuple[Exchange, ...] = (exchange,)
+            since = [exchange]
         elif exchange.task is not None:
             life = known.get(exchange.task_id or "")
             if life is None or life.creation is None:
                 continue
             asked, declared = requests_in(exchange.task), life.creation.capabilities
             evidence = (life.creation, exchange)
+            sent = (*life.reads, *life.updates, *life.cancels)
+            since = [e for e in sent if e.started < exchange.ended]
         else:
             continue
         for key, request in asked.items():
             missing = undeclared_capability(request, declared)
             if not missing:
                 yield holds(evidence)
-            elif undeclared_capability(request, exchange.capabilities):
+            elif all(undeclared_capability(request, e.capabilities) for e in since):
                 method = request.get("method") if isinstance(request, dict) else None
                 yield broken(
                     evidence,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from conformance.judge.asking import (
     ELICITATION,
     answers_of,
+    fails_anyway,
     open_before,
     reads_of_effect,
     requests_in,
@@ -93,7 +94,12 @@ def partial_answers_leave_the_rest_open(history: History) -> Iterator[Observatio
             continue
         reads = reads_of_effect(life, update, rest)
         wrong = next((s for s in reads if not rest <= requests_in(s.task).keys()), None)
-        if wrong is not None:
+        if wrong is not None and fails_anyway(life, wrong, lives(history)):
+            yield unclear((update, wrong.exchange), "another task of the same call ended so too")
+        elif wrong is not None and requests_in(wrong.task).keys() - waiting.keys():
+            # A request that is superseded by another need not be answered any more.
+            yield unclear((update, wrong.exchange), "the task asks for something else instead")
+        elif wrong is not None:
             lost = sorted(f"{key!r:.40}" for key in rest - requests_in(wrong.task).keys())
             waits = wrong.status == INPUT_REQUIRED
             yield broken(

@@ -8,6 +8,7 @@ from conformance.judge.asking import (
     answers_of,
     cancelled_before,
     end_of,
+    fails_anyway,
     found_in_outcome,
     next_sent,
     open_before,
@@ -77,7 +78,7 @@ def unknown_keys_are_ignored(history: History) -> Iterator[Observation]:
                 member="/error/code",
             )
         elif probe.intent == "unknown-key":
-            yield _nothing_happens(life, probe)
+            yield _nothing_happens(life, probe, known)
         else:
             yield _rest_is_taken(history, life, probe)
 
@@ -115,12 +116,14 @@ def _stray_answer_used(life: Life, probe: Exchange) -> Observation | None:
     )
 
 
-def _nothing_happens(life: Life, probe: Exchange) -> Observation:
+def _nothing_happens(life: Life, probe: Exchange, known: Mapping[str, Life]) -> Observation:
     waiting = open_before(life, probe)
     reads = reads_of_effect(life, probe, waiting)
     if not waiting or not reads:
         return unclear(probe, "the task was not seen waiting before and after the answer")
     moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
+    if moved is not None and fails_anyway(life, moved, known):
+        return unclear((probe, moved.exchange), "another task of the same call ended so too")
     if moved is not None:
         return broken(
             (probe, moved.exchange),
@@ -166,7 +169,7 @@ def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
     for probe in history.intended("answer-old-key", method=TASKS_UPDATE):
         life = known.get(probe.task_id or "")
         if life is not None:
-            yield _round_stays_open(life, probe)
+            yield _round_stays_open(life, probe, known)
     for life in known.values():
         at_once = [u for u in life.updates if u.intent == "answer-at-once"]
         if len(at_once) > 1:
@@ -254,7 +257,7 @@ def _failed_by_answers(
 ) -> Observation | None:
     """A task that failed, while the same call completes when each key is answered once."""
     undisturbed = not life.cancels and {u.intent for u in life.updates} <= {*CAREFUL, *_SECOND}
-    if end.status != FAILED or not undisturbed:
+    if end.status != FAILED or not undisturbed or may_have_expired(life, end.ended):
         return None
     ends = [
         other_end.status
@@ -275,13 +278,15 @@ def _failed_by_answers(
     )
 
 
-def _round_stays_open(life: Life, probe: Exchange) -> Observation:
+def _round_stays_open(life: Life, probe: Exchange, known: Mapping[str, Life]) -> Observation:
     waiting = open_before(life, probe)
     reads = reads_of_effect(life, probe, waiting)
     hindrance = unanswered(probe)
     if hindrance or not waiting or not reads:
         return unclear(probe, hindrance or "the second round was not seen before and after")
     moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
+    if moved is not None and fails_anyway(life, moved, known):
+        return unclear((probe, moved.exchange), "another task of the same call ended so too")
     if moved is not None:
         return broken(
             (probe, moved.exchange),
@@ -372,16 +377,17 @@ def _disturbance(
     asking = next(
         (s for s in reads_between(life, update.ended) if s.status == INPUT_REQUIRED), None
     )
-    if asking is not None and not showings_of(twin):
+    alone = [twin, *_left_alone(life, known)]
+    if asking is not None and not any(showings_of(other) for other in alone):
         return _disturbed(update, asking, "went to input_required", "status 'input_required'")
     again = _starts_again(life, update, twin)
     if again is not None:
         told = str(again.task.get("statusMessage"))
         return _disturbed(update, again, "went back to an earlier step", f"{told!r:.60} again")
     end = end_of(life)
-    if end is None:
+    if end is None or may_have_expired(life, end.ended):
         return None
-    if end.status != _status_at_end(twin):
+    if end.status not in [_status_at_end(other) for other in alone]:
         return _disturbed(update, end, f"ended {end.status}", f"status {end.status!r}")
     stray = found_in_outcome(_stray_texts(life, update), end.task)
     if stray:
@@ -408,13 +414,16 @@ def _usual_outcome(
     """How tasks of the same call end when nobody sends them anything; ``None`` where they were
     not seen to end alike, some before this task and some after it."""
     ends = [
-        other_end
-        for other in siblings(life, known)
-        if not other.updates and not other.cancels and (other_end := end_of(other)) is not None
+        other_end for other in _left_alone(life, known) if (other_end := end_of(other)) is not None
     ]
     around = any(e.ended <= end.began for e in ends) and any(e.ended >= end.began for e in ends)
     outcomes = [_outcome(e.task) for e in ends]
     return outcomes[0] if around and all(each == outcomes[0] for each in outcomes) else None
+
+
+def _left_alone(life: Life, known: Mapping[str, Life]) -> list[Life]:
+    """Tasks of the same call that nobody sent anything."""
+    return [o for o in siblings(life, known) if not o.updates and not o.cancels]
 
 
 def _status_at_end(life: Life) -> object:
@@ -485,9 +494,7 @@ def _stays_as_it_was(
     reads = [
         r
         for r in life.reads
-        if r.started >= update.ended
-        and r.ended <= until
-        and asked_by_its_caller(life, r, history)
+        if r.started >= update.ended and r.ended <= until and asked_by_its_caller(life, r, history)
     ]
     for read in reads:
         evidence = (before[-1].exchange, update, read)
@@ -504,6 +511,9 @@ def _stays_as_it_was(
                 return
             continue
         if _outcome(read.task) != outcome:
+            if may_have_expired(life, read.ended):
+                yield unclear(evidence, "the time of the task may have been over by then")
+                return
             same_status = read.task.get("status") == before[-1].status
             if same_status and len(before) < 2:
                 yield unclear(evidence, "the ended task was not read twice before the answer")

@@ -13,6 +13,7 @@ from conformance.judge.answers import (
 )
 from conformance.judge.eras import older_revision_served
 from conformance.judge.expectations import expect_error, probes, unanswered
+from conformance.judge.lives import lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
 from conformance.judge.rule import IMPLIED, MUST, rule
@@ -154,6 +155,8 @@ def _id_is_wrong(message: JsonObject, exchange: Exchange, history: History) -> b
     if not _has_valid_id(exchange) or _same_id(exchange.request_id, message.get("id")):
         return False
     if message.get("id") is None and "error" in message:
+        if exchange.error_code == HEADER_MISMATCH and not is_careful(exchange, history):
+            return False  # the headers were enough to refuse it, and have no id
         return _id_was_readable(exchange, history) and not may_be_unread(exchange)
     return exchange.is_request
 
@@ -283,8 +286,8 @@ def reserved_codes_are_left_alone(history: History) -> Iterator[Observation]:
 def task_id_is_checked(history: History) -> Iterator[Observation]:
     """A `taskId` that is missing or is not a text is -32602.
 
-    A server may look at the headers first, and find that Mcp-Name is missing as well. Of
-    `tasks/update` and `tasks/cancel` the code is only recommended.
+    A server may look at the headers first, and find that Mcp-Name is missing as well. For
+    `tasks/update` and `tasks/cancel` the error is only recommended.
     """
     for exchange in history.intended("task-id-missing", "task-id-ill-typed"):
         if not of_this_revision(exchange, history):
@@ -301,6 +304,8 @@ def task_id_is_checked(history: History) -> Iterator[Observation]:
                 yield expect_error(exchange, INVALID_PARAMS, _wanted(exchange))
             else:
                 yield unclear(exchange, f"refused, though with {code_words(exchange.error_code)}")
+        elif exchange.result is not None and exchange.method != TASKS_GET:
+            yield unclear(exchange, "acknowledged, which the text only advises against")
         else:
             yield expect_error(exchange, INVALID_PARAMS, _wanted(exchange))
 
@@ -353,6 +358,8 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
         )
     if any("error" in message for message in json_rpc_responses(exchange)):
         return holds(shown)
+    if is_web_page(exchange) and status >= 400 and not history.circumstances.loopback:
+        return unclear(shown, f"a gateway may have sent the page (HTTP {status})")
     if is_web_page(exchange):
         return broken(
             shown,
@@ -366,8 +373,8 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
         return unclear(shown, f"{what} was refused without JSON-RPC (HTTP {status})")
     if _almost_a_request(exchange):
         return holds(shown)
-    if isinstance(exchange.request_body.value, list) and older_revision_served(history) is not None:
-        return unclear(shown, "batches are part of an older revision, which is served here too")
+    if isinstance(exchange.request_body.value, list):
+        return unclear(shown, f"{what} was served, which the text forbids clients to send")
     return broken(
         shown,
         f"refuse {what} with a JSON-RPC error",
@@ -435,9 +442,12 @@ def unknown_members_are_ignored(history: History) -> Iterator[Observation]:
             continue
         control = history.control_of(probe)
         pair = (probe,) if control is None else (control, probe)
+        life = lives(history).get(probe.task_id or "")
         if probe.result is not None:
             yield holds(pair)
-        elif probe.error is not None and not is_about_http(probe):
+        elif life is not None and may_have_expired(life, probe.ended):
+            yield unclear(pair, "the time of the task may have been over")
+        elif probe.error is not None and not unanswered(probe):
             yield broken(
                 pair,
                 f"ignore members of params and _meta that you do not know: {probe.method} was"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.lifetimes import AFTER_RESTART
 from conformance.judge.lives import (
     Life,
     Sighting,
@@ -15,7 +16,14 @@ from conformance.judge.lives import (
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, rule
 from conformance.specification.citations import tasks
-from conformance.specification.states import FAILED, STATUSES, WORKING, may_follow
+from conformance.specification.states import (
+    COMPLETED,
+    FAILED,
+    INPUT_REQUIRED,
+    STATUSES,
+    WORKING,
+    may_follow,
+)
 from conformance.target.roles import TASK
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
@@ -81,7 +89,7 @@ def only_transitions_of_the_diagram(history: History) -> Iterator[Observation]:
     Polls do not see every state, so what is looked at is whether one sighting of a task can
     follow another. Once its ttlMs is over, an ended task may become `failed`. What an answer
     or a cancellation does to an ended task is told by rules of their own, and so is a reader
-    who is shown an old state in between.
+    who is shown an old state in between, a replica that learns of the end late, and a restart.
     """
     for life in lives(history).values():
         pairs = list(_in_certain_order(life))
@@ -106,9 +114,7 @@ def _in_certain_order(life: Life) -> Iterator[tuple[Sighting, Sighting]]:
     is read agree, notifications.agree-with-polling says. The first ended sighting stands for
     all after it, so that a long life makes few pairs.
     """
-    seen = [
-        s for s in life.sightings if s.status in STATUSES and not may_have_expired(life, s.ended)
-    ]
+    seen = [s for s in life.sightings if s.status in STATUSES and _in_its_time(life, s)]
     asked = [s for s in seen if s.how != "notification"]
     for later in asked:
         earlier = [s for s in asked if s.certainly_before(later)]
@@ -123,9 +129,22 @@ def _in_certain_order(life: Life) -> Iterator[tuple[Sighting, Sighting]]:
             yield ended, later
 
 
+def _in_its_time(life: Life, sighting: Sighting) -> bool:
+    """Whether neither the end of its ttlMs nor a restart of the server can be the reason for
+    what a sighting shows."""
+    restarted = sighting.exchange.intent == AFTER_RESTART
+    return not restarted and not may_have_expired(life, sighting.ended)
+
+
 def _leaves_the_end(life: Life, earlier: Sighting, later: Sighting) -> bool:
     """Whether a task left an ended state by itself, and for good."""
-    if may_follow(str(earlier.status), str(later.status)) or _sent_between(life, earlier, later):
+    if may_follow(str(earlier.status), str(later.status)):
+        return False
+    # A cancellation may have ended a task a second time, but it does not make one go on.
+    sent = life.updates if later.status in (WORKING, INPUT_REQUIRED, COMPLETED) else None
+    if _sent_between(life, earlier, later, sent):
+        return False
+    if later.exchange.replica != earlier.exchange.replica and not later.terminal:
         return False
     back_again = any(
         later.certainly_before(s) and s.status == earlier.status for s in life.sightings
@@ -133,11 +152,14 @@ def _leaves_the_end(life: Life, earlier: Sighting, later: Sighting) -> bool:
     return not back_again or bool(life.updates or life.cancels)
 
 
-def _sent_between(life: Life, earlier: Sighting, later: Sighting) -> bool:
-    """Whether an answer or a cancellation may have come between two sightings."""
+def _sent_between(
+    life: Life, earlier: Sighting, later: Sighting, sent: list[Exchange] | None = None
+) -> bool:
+    """Whether an answer or a cancellation (or one of ``sent``) may have come between two
+    sightings."""
     return any(
-        sent.started < later.ended and sent.ended > earlier.began
-        for sent in (*life.updates, *life.cancels)
+        request.started < later.ended and request.ended > earlier.began
+        for request in ([*life.updates, *life.cancels] if sent is None else sent)
     )
 
 
@@ -159,7 +181,7 @@ def an_ended_task_stays_as_it_is(history: History) -> Iterator[Observation]:
         ended = [
             s
             for s in life.seen_by_reading()
-            if s.terminal and s.status in STATUSES and not may_have_expired(life, s.ended)
+            if s.terminal and s.status in STATUSES and _in_its_time(life, s)
         ]
         for place, later in enumerate(ended):
             before = [s for s in ended[:place] if s.certainly_before(later)]
@@ -260,9 +282,12 @@ def _call(life: Life) -> str:
 
 
 def _last_look(life: Life) -> Sighting | None:
-    """The last sighting of a task that was never seen to end, and still worked then."""
+    """The last sighting of a task that was never seen to end, and still worked then. What a
+    restart leaves of a task, endurance.restart says."""
     reads = life.seen_by_reading()
     if life.first_terminal is not None or not reads or reads[-1].status != WORKING:
+        return None
+    if reads[-1].exchange.intent == AFTER_RESTART:
         return None
     asked_to_stop = any(cancel.started < reads[-1].ended for cancel in life.cancels)
     return None if asked_to_stop else reads[-1]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.judge.effects import effect_of_cancel, effect_of_update
 from conformance.judge.expectations import expect_error, probes, unanswered
-from conformance.judge.lives import Life, lives
+from conformance.judge.lives import call_of, lives
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import (
     advertised_settings,
@@ -22,6 +22,7 @@ from conformance.judge.requests import (
 from conformance.judge.rule import IMPLIED, MUST, rule
 from conformance.specification.citations import core, sep, tasks
 from conformance.specification.names import (
+    CODES_WITH_ANOTHER_MEANING,
     DISCOVER,
     EXTENSION,
     METHOD_NOT_FOUND,
@@ -55,16 +56,11 @@ def tasks_are_advertised(history: History) -> Iterator[Observation]:
     It does so under `capabilities.extensions`. Advertising it and never creating a task is
     allowed.
     """
-    made = next(
-        (
-            e
-            for e in history.of_method(TOOLS_CALL)
-            if e.declares_tasks and is_careful(e, history) and task_made(e) is not None
-        ),
-        None,
-    )
+    made_for = _tasks_made(history)
     for discovery in discoveries(history):
         there, _ = advertised_settings(discovery)
+        # Another caller may be offered less, and one that declares nothing told less.
+        made = made_for.get(discovery.caller) if discovery.declares_tasks else None
         if there:
             yield holds(discovery)
         elif made is not None:
@@ -83,7 +79,8 @@ def tasks_are_advertised(history: History) -> Iterator[Observation]:
         else:
             yield not_offered(_NOT_OFFERED, discovery)
     refused = [e for e in history.of_method(DISCOVER) if is_careful(e, history)]
-    if made is not None and refused and not discoveries(history):
+    made = made_for.get(refused[0].caller) if refused else None
+    if made is not None and not discoveries(history):
         if refused[0].error_code == METHOD_NOT_FOUND:
             yield broken(
                 (refused[0], made),
@@ -95,6 +92,15 @@ def tasks_are_advertised(history: History) -> Iterator[Observation]:
             )
         else:
             yield unclear(refused[0], unanswered(refused[0]) or refused[0].outcome)
+
+
+def _tasks_made(history: History) -> dict[str, Exchange]:
+    """For each caller the first call that declared the extension and became a task."""
+    made: dict[str, Exchange] = {}
+    for exchange in history.of_method(TOOLS_CALL):
+        if exchange.declares_tasks and is_careful(exchange, history) and task_made(exchange):
+            made.setdefault(exchange.caller, exchange)
+    return made
 
 
 def _elsewhere(discovery: Exchange) -> str:
@@ -115,12 +121,16 @@ def methods_are_served(history: History) -> Iterator[Observation]:
     An id that does not exist is answered with -32602; only -32601 says that `tasks/get`,
     `tasks/update` or `tasks/cancel` is not there.
     """
-    advertised = advertising(history)
-    if advertised is None:
+    if advertising(history) is None:
         yield not_offered("the extension is not advertised", discoveries(history)[:1])
         return
+    advertised_to: dict[str, Exchange] = {}
+    for discovery in discoveries(history):
+        if advertised_settings(discovery)[0]:
+            advertised_to.setdefault(discovery.caller, discovery)
     for exchange in history.of_method(*TASK_METHODS):
-        if not exchange.declares_tasks or not is_careful(exchange, history):
+        advertised = advertised_to.get(exchange.caller)
+        if advertised is None or not exchange.declares_tasks or not is_careful(exchange, history):
             continue
         if exchange.error_code == METHOD_NOT_FOUND:
             yield broken(
@@ -164,9 +174,15 @@ def settings_are_an_object(history: History) -> Iterator[Observation]:
 
 @rule("negotiation.no-legacy-capability", MUST, sep("backward-compatibility"))
 def legacy_capability_is_gone(history: History) -> Iterator[Observation]:
-    """`server/discover` does not advertise the `tasks` capability of 2025-11-25."""
+    """`server/discover` does not advertise the `tasks` capability of 2025-11-25.
+
+    A server may have capabilities of its own, also one of that name with other members.
+    """
     for discovery in discoveries(history):
-        if capabilities_of(discovery).get("tasks") is not None:
+        found = capabilities_of(discovery).get("tasks")
+        if found is not None and not _is_legacy(found):
+            yield unclear(discovery, "capabilities.tasks is there, and not that of 2025-11-25")
+        elif found is not None:
             yield broken(
                 discovery,
                 f"take capabilities.tasks out of server/discover: {_PATH} takes its place",
@@ -176,6 +192,15 @@ def legacy_capability_is_gone(history: History) -> Iterator[Observation]:
             )
         else:
             yield holds(discovery)
+
+
+def _is_legacy(capability: object) -> bool:
+    """Whether it is, or may be, the capability of 2025-11-25: an object that has one of its
+    members, or none at all."""
+    members = ("list", "cancel", "requests")
+    return isinstance(capability, dict) and (
+        not capability or any(member in capability for member in members)
+    )
 
 
 def _plainly_undeclared(history: History) -> list[Exchange]:
@@ -361,6 +386,10 @@ def _same_with_parameter(history: History, found: list[Exchange]) -> Iterator[Ob
         return
     both = (pairs[0][0], pairs[0][1])
     if all(probe.error is not None for _, probe in pairs):
+        if not all(probe.error_code in CODES_WITH_ANOTHER_MEANING for _, probe in pairs):
+            # So many calls may be more than are served at a time.
+            yield unclear(both, f"it was refused for a reason not told ({both[1].outcome})")
+            return
         yield broken(
             both,
             "ignore the task parameter of 2025-11-25 like any unknown member: the call with it"
@@ -414,14 +443,20 @@ def _same_with_parameter(history: History, found: list[Exchange]) -> Iterator[Ob
 )
 def task_only_tool_names_the_capability(history: History) -> Iterator[Observation]:
     """Called without a declaration, a tool that works only as a task answers with -32021."""
-    completed = {life.tool for life in _ended(history, COMPLETED)}
-    failed = {life.tool for life in _ended(history, FAILED)}
+    completed = {call_of(made) for made in _made_and_ended(history, COMPLETED)}
+    failed = {made.tool for made in _made_and_ended(history, FAILED)}
+    # What answered in full, if only once, can be served without a task.
+    plain = {
+        e.tool
+        for e in history.of_method(TOOLS_CALL)
+        if e.result_type == "complete" and task_made(e) is None
+    }
     for exchange in _plainly_undeclared(history):
         if exchange.error_code == MISSING_CAPABILITY:
             yield holds(exchange)
         elif exchange.error is None or unanswered(exchange) or exchange.status in _OVERLOADED:
             continue
-        elif exchange.tool in completed and exchange.tool not in failed:
+        elif call_of(exchange) in completed and exchange.tool not in failed | plain:
             yield expect_error(
                 exchange,
                 MISSING_CAPABILITY,
@@ -430,10 +465,12 @@ def task_only_tool_names_the_capability(history: History) -> Iterator[Observatio
             )
 
 
-def _ended(history: History, status: str) -> Iterator[Life]:
+def _made_and_ended(history: History, status: str) -> Iterator[Exchange]:
+    """The calls whose task was seen to end so."""
     for life in lives(history).values():
-        if life.first_terminal is not None and life.first_terminal.status == status:
-            yield life
+        end = life.first_terminal
+        if end is not None and end.status == status and life.creation is not None:
+            yield life.creation
 
 
 # ---- the methods ------------------------------------------------------------------------------

@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 from conformance.judge.asking import long_enough
 from conformance.judge.expectations import unanswered
-from conformance.judge.lives import Life, Sighting, handles, lives, outcome_of
+from conformance.judge.lives import (
+    Life,
+    Sighting,
+    handles,
+    lives,
+    may_have_expired,
+    outcome_of,
+)
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
-from conformance.judge.requests import is_offered
-from conformance.judge.rule import IMPLIED, MUST, rule
+from conformance.judge.requests import is_offered, of_this_revision
+from conformance.judge.rule import ADVICE, IMPLIED, MUST, rule
 from conformance.judge.subscriptions import (
     Subscription,
     offer,
@@ -43,6 +50,7 @@ _ACKNOWLEDGMENT = core("basic/patterns/subscriptions", "acknowledgment")
 _RECEIVING = core("basic/patterns/subscriptions", "receiving-notifications")
 _OPENING = core("basic/patterns/subscriptions", "opening-a-stream")
 
+_CANCELLED = "notifications/cancelled"
 _PROGRESS_OR_MESSAGE = ("notifications/progress", "notifications/message")
 
 # Which member of the filter asks for which notification.
@@ -84,6 +92,8 @@ def listening_requires_declaration(history: History) -> Iterator[Observation]:
             )
         elif probe.error_code == MISSING_CAPABILITY:
             yield _names_extension(history, probe)
+        elif probe.error is not None and unanswered(probe):
+            yield unclear(probe, unanswered(probe))
         elif probe.notifications or probe.error is not None or probe.result is not None:
             yield _not_refused(probe)
         else:
@@ -220,13 +230,16 @@ def _are_ids(value: object) -> bool:
 
 @rule(
     "notifications.unknown-not-agreed",
-    IMPLIED,
+    ADVICE,
     _NOTIFICATIONS,
     needs=(roles.LISTEN,),
     after=("notifications.acknowledged-first",),
 )
 def unknown_tasks_are_not_agreed(history: History) -> Iterator[Observation]:
-    """A task that does not exist is not agreed to."""
+    """A task that does not exist is not agreed to.
+
+    The text has no sentence that forbids it; a client that was promised news waits for ever.
+    """
     yield from _unless_offered(history)
     known = {str((exchange.handle or {}).get("taskId")) for exchange in handles(history)}
     offered = offer(history).offered
@@ -283,7 +296,9 @@ def messages_carry_subscription_id(history: History) -> Iterator[Observation]:
 
 
 def _same_id(found: object, wanted: object) -> bool:
-    return type(found) is type(wanted) and found == wanted
+    if isinstance(found, bool) or isinstance(wanted, bool):
+        return found is wanted
+    return isinstance(found, str) is isinstance(wanted, str) and found == wanted
 
 
 def _looks_like_task(message: JsonObject) -> bool:
@@ -310,7 +325,19 @@ def task_notifications_have_their_name(history: History) -> Iterator[Observation
     """A task is told of as `notifications/tasks`, not under the name of 2025-11-25."""
     yield from _unless_offered(history)
     for exchange in history:
-        misnamed = next((m for _, m in exchange.notifications if _is_misnamed(m)), None)
+        if not of_this_revision(exchange, history):
+            continue
+        listening = exchange.method == LISTEN
+        # On the stream of a call a server may have notifications of its own, of its own jobs.
+        misnamed = next(
+            (
+                m
+                for _, m in exchange.notifications
+                if _is_misnamed(m)
+                and (listening or str(m.get("method")).startswith(f"{TASK_NOTIFICATION}/"))
+            ),
+            None,
+        )
         if misnamed is not None:
             yield broken(
                 exchange,
@@ -348,7 +375,8 @@ def only_agreed_tasks_are_told(history: History) -> Iterator[Observation]:
 def _not_agreed(stream: Subscription, message: JsonObject) -> str:
     """What a message tells that was not to be told here; empty where all is well."""
     method = str(message.get("method"))
-    if method in (ACKNOWLEDGED, *_PROGRESS_OR_MESSAGE) or _is_misnamed(message):
+    # A server that ends a stream has to say so by notifications/cancelled.
+    if method in (ACKNOWLEDGED, _CANCELLED, *_PROGRESS_OR_MESSAGE) or _is_misnamed(message):
         return ""
     if not stream.asked.get(_ASKED_BY.get(method, "")):
         return f"{method:.80}, which was not asked for"
@@ -381,6 +409,8 @@ def notifications_carry_whole_tasks(history: History) -> Iterator[Observation]:
     yield from _unless_offered(history)
     schemas = revision_named(history.circumstances.spec).schemas
     for exchange in history:
+        if not of_this_revision(exchange, history):
+            continue
         for _, message in exchange.notifications:
             if message.get("method") != TASK_NOTIFICATION:
                 continue
@@ -457,8 +487,8 @@ def pushed_and_polled_agree(history: History) -> Iterator[Observation]:
             continue
         wrong = (
             _read_shows_older(pushed, reads)
-            or _ends_differently(pushed, reads)
-            or _differs_in_constants(life, pushed, reads)
+            or _ends_differently(life, pushed, reads)
+            or _differs_in_constants(history, life, pushed, reads)
         )
         if wrong is not None:
             yield wrong
@@ -489,12 +519,15 @@ def _read_shows_older(pushed: list[Sighting], reads: list[Sighting]) -> Observat
     )
 
 
-def _ends_differently(pushed: list[Sighting], reads: list[Sighting]) -> Observation | None:
-    ended = [s for s in reads if s.terminal]
+def _ends_differently(
+    life: Life, pushed: list[Sighting], reads: list[Sighting]
+) -> Observation | None:
+    # After its time a task may be marked as failed, however it had ended.
+    ended = [s for s in reads if s.terminal and not may_have_expired(life, s.ended)]
     if not ended:
         return None
     read = ended[0]
-    for told in (s for s in pushed if s.terminal):
+    for told in (s for s in pushed if s.terminal and not may_have_expired(life, s.ended)):
         if told.status != read.status:
             return _told_otherwise(told, read, f"status {told.status!r}")
         # A payload that is another each time it is read could be another when it is told.
@@ -518,12 +551,30 @@ def _ending(sighting: Sighting) -> tuple[object, object]:
     return sighting.status, outcome_of(sighting.task)
 
 
+def _moving(history: History) -> frozenset[str]:
+    """Durations that were seen to change while a task lived, as they may."""
+    return history.derive(_durations_that_move)
+
+
+def _durations_that_move(history: History) -> frozenset[str]:
+    moving: set[str] = set()
+    for life in lives(history).values():
+        for member in ("ttlMs", "pollIntervalMs"):
+            values = [s.task.get(member, ...) for s in life.sightings if s.how != "notification"]
+            if any(value != values[0] for value in values):
+                moving.add(member)
+    return frozenset(moving)
+
+
 def _differs_in_constants(
-    life: Life, pushed: list[Sighting], reads: list[Sighting]
+    history: History, life: Life, pushed: list[Sighting], reads: list[Sighting]
 ) -> Observation | None:
-    """A member that no read ever showed to change has another value in a notification."""
+    """A member that no read ever showed to change, of this task or another, has another value
+    in a notification."""
     unpushed = [s for s in life.sightings if s.how != "notification"]
     for member in ("createdAt", "ttlMs", "pollIntervalMs"):
+        if member in _moving(history):
+            continue
         values = [s.task.get(member, ...) for s in unpushed]
         if len(reads) < 2 or any(value != values[0] for value in values):
             continue

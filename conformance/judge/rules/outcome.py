@@ -11,7 +11,13 @@ from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.rule import MUST, SHOULD, rule
 from conformance.specification.citations import tasks
-from conformance.specification.names import CODE_NAMES, INTERNAL_ERROR, OBSOLETE_CODES, TOOLS_CALL
+from conformance.specification.names import (
+    CODE_NAMES,
+    INTERNAL_ERROR,
+    OBSOLETE_CODES,
+    TOOLS_CALL,
+    code_words,
+)
 from conformance.specification.states import COMPLETED, FAILED
 from conformance.target.roles import PROTOCOL_ERROR, TASK, TOOL_ERROR
 from conformance.wire.exchange import Exchange, JsonObject
@@ -52,7 +58,8 @@ def outcome_of_call(exchange: Exchange) -> Outcome | None:
     """The outcome of a call that was answered directly; ``None`` where it is none."""
     if exchange.result is not None and "content" in exchange.result:
         return _of_result(exchange, exchange.result)
-    if exchange.error is not None and exchange.error_code not in _REFUSALS:
+    refused = exchange.error_code in _REFUSALS or unanswered(exchange)
+    if exchange.error is not None and not refused:
         return _of_error(exchange, exchange.error)
     return None
 
@@ -231,6 +238,9 @@ def tool_error_completes(history: History) -> Iterator[Observation]:
             if life.tool in plain_errors:
                 yield unclear(pair, f"{life.tool} ends in a JSON-RPC error when called directly")
                 continue
+            if _code_of(end) in _REFUSALS:
+                yield unclear(pair, f"the call was refused with {code_words(_code_of(end))}")
+                continue
             yield broken(
                 pair,
                 f"end the task as completed, with the tool's result under result: {life.tool} is"
@@ -270,6 +280,11 @@ def _tool_result_of(sighting: Sighting) -> JsonObject | None:
         if sighting.status != FAILED or candidate.get("isError") is True:
             return candidate
     return None
+
+
+def _code_of(end: Sighting) -> Any:
+    error = end.task.get("error")
+    return error.get("code") if isinstance(error, dict) else None
 
 
 def _lost_is_error(both: BothWays) -> bool:

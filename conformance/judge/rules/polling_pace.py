@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
+from itertools import islice
 
 from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
@@ -33,6 +34,9 @@ from conformance.target.roles import SLOW, SLOW_SECONDS
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
+# So many other requests have to be served while a read waits, before the read is blamed.
+_SERVED_MEANWHILE = 3
+
 # What a refusal for the pace must not be: each of these says something else of the task.
 _MISLEADING_CODES = (
     INVALID_PARAMS,
@@ -59,10 +63,10 @@ def reading_does_not_wait_for_the_end(history: History) -> Iterator[Observation]
     for life in lives(history).values():
         by_tool.setdefault(str(life.tool), []).append(life)
     for tool_lives in by_tool.values():
-        yield from _waits_for_the_end(tool_lives)
+        yield from _waits_for_the_end(history, tool_lives)
 
 
-def _waits_for_the_end(tool_lives: list[Life]) -> Iterator[Observation]:
+def _waits_for_the_end(history: History, tool_lives: list[Life]) -> Iterator[Observation]:
     waited: list[Sighting] = []
     for life in tool_lives:
         for sighting in life.seen_by_reading():
@@ -87,7 +91,8 @@ def _waits_for_the_end(tool_lives: list[Life]) -> Iterator[Observation]:
     ]
     exchanges = tuple(s.exchange for s in waited[:3])
     shortest = min(s.ended - s.began for s in waited)
-    if len(waited) > 1 and again and statistics.median(again) < shortest / 2:
+    lively = all(_others_were_served(history, sighting) for sighting in waited)
+    if len(waited) > 1 and lively and again and statistics.median(again) < shortest / 2:
         yield broken(
             exchanges,
             "answer tasks/get at once with the status as it is: the read of a working task was"
@@ -98,6 +103,21 @@ def _waits_for_the_end(tool_lives: list[Life]) -> Iterator[Observation]:
         )
     else:
         yield unclear(exchanges, "a read took long, but not certainly because the task did")
+
+
+def _others_were_served(history: History, waited: Sighting) -> bool:
+    """Whether other requests came and went, quickly, while this one waited. Where none did, a
+    busy server or a busy machine is the simpler explanation."""
+    least = (waited.ended - waited.began) / 4
+    quick = (
+        other
+        for other in history.exchanges
+        if waited.began < other.started
+        and other.ended < waited.ended
+        and other.response is not None
+        and other.ended - other.started < least
+    )
+    return len(list(islice(quick, _SERVED_MEANWHILE))) == _SERVED_MEANWHILE
 
 
 def _worked_until(life: Life, end: Sighting) -> float:

@@ -222,7 +222,9 @@ def others_are_not_told(history: History) -> Iterator[Observation]:
         ids = {life.task_id for life in foreign}
         told = ids & _told_of(stream)
         agreed = ids.intersection(stream.agreed_tasks) if stream is not None else set()
-        if told or agreed:
+        if agreed and not told and _agrees_to_anything(history):
+            yield unclear(probe, "any id is agreed to here, and of this one nothing was told")
+        elif told or agreed:
             did = "was notified of it" if told else "was promised notifications of it"
             yield broken(
                 _with_creation(foreign[0], probe),
@@ -236,6 +238,15 @@ def others_are_not_told(history: History) -> Iterator[Observation]:
             yield unclear(probe, _unsure(history, probe))
         else:
             yield holds(probe)
+
+
+def _agrees_to_anything(history: History) -> bool:
+    """Whether an id that nobody was ever given was agreed to as well: then an agreement says
+    nothing of who may be told."""
+    given = {str((exchange.handle or {}).get("taskId")) for exchange in handles(history)}
+    return any(
+        task_id not in given for stream in subscriptions(history) for task_id in stream.agreed_tasks
+    )
 
 
 def _told_of(stream: Subscription | None) -> set[str]:

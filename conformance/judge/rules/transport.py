@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from conformance.judge.answers import is_about_http, json_rpc_responses
 from conformance.judge.eras import older_revision_served, only_this_revision
 from conformance.judge.expectations import probes, unanswered
-from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
 from conformance.judge.rule import ADVICE, MUST, SHOULD, rule
@@ -123,11 +123,14 @@ def _served_only_without_name(history: History, probe: Exchange) -> Iterator[Obs
     named = [
         exchange
         for exchange in history.of_method(TASKS_GET)
-        if exchange.task_id == probe.task_id and is_careful(exchange, history)
+        if exchange.task_id == probe.task_id
+        and exchange.caller == probe.caller
+        and exchange.declares_tasks
+        and is_careful(exchange, history)
     ]
     before = [e for e in named if e.ended <= probe.started]
     after = [e for e in named if e.started >= probe.ended]
-    refused = [e for e in (*before[-1:], *after[:1]) if e.error is not None and e.status != 429]
+    refused = [e for e in (*before[-1:], *after[:1]) if e.error is not None and not unanswered(e)]
     if len(refused) == 2 and refused[0].error_code == refused[1].error_code:
         yield broken(
             (refused[0], probe, refused[1]),
@@ -254,7 +257,9 @@ def encoded_name_is_decoded(history: History) -> Iterator[Observation]:
             yield probe
         elif probe.result is not None:
             yield holds(_with_control(history, probe))
-        elif probe.error is not None and not probe.rate_limited:
+        elif _may_be_gone(history, probe):
+            yield unclear(_with_control(history, probe), _GONE)
+        elif probe.error is not None and not unanswered(probe):
             yield _undecoded(_with_control(history, probe))
         else:
             yield unclear(_with_control(history, probe), unanswered(probe) or probe.outcome)
@@ -268,6 +273,17 @@ def encoded_name_is_decoded(history: History) -> Iterator[Observation]:
         if task_id.isprintable() and task_id == task_id.strip() and is_careful(exchange, history):
             yield _undecoded((exchange,))
     yield from _refusals(history, *_ENCODED_WRONG)
+
+
+_GONE = "the time of the task may have been over"
+
+
+def _may_be_gone(history: History, probe: Exchange) -> bool:
+    """Whether a request about a task was refused when the server may have discarded it."""
+    life = lives(history).get(probe.task_id or "")
+    if life is None or probe.error_code != INVALID_PARAMS:
+        return False
+    return may_have_expired(life, probe.ended)
 
 
 def _undecoded(exchanges: tuple[Exchange, ...]) -> Observation:
@@ -333,7 +349,7 @@ def differing_version_is_refused(history: History) -> Iterator[Observation]:
 def _taken_as_older(history: History, probe: Exchange) -> bool:
     """Whether the header of an older revision had the request answered by its rules: the error
     is none of this revision's, though the server knows them."""
-    if probe.intent != "version-header-older":
+    if probe.intent != "version-header-older" or is_about_http(probe):
         return False
     if probe.error_code in (HEADER_MISMATCH, UNSUPPORTED_VERSION):
         return False
@@ -415,6 +431,9 @@ def header_mismatch_has_its_code(history: History) -> Iterator[Observation]:
             if probe.result is None:
                 yield unclear(probe, unanswered(probe) or "it was answered by an older revision")
             continue
+        if _may_be_gone(history, probe):
+            yield unclear(probe, _GONE)
+            continue
         also = (UNSUPPORTED_VERSION,) if probe.intent in _VERSION_WRONG else ()
         pair = _with_control(history, probe)
         why = f"where {_DIFFERENCE[probe.intent]}"
@@ -481,7 +500,9 @@ def header_names_have_no_case(history: History) -> Iterator[Observation]:
         pair = _with_control(history, probe)
         if probe.result is not None:
             yield holds(pair)
-        elif probe.error is not None and not probe.rate_limited:
+        elif _may_be_gone(history, probe):
+            yield unclear(pair, _GONE)
+        elif probe.error is not None and not unanswered(probe):
             names = ", ".join(n for n, _ in probe.sent.headers if n.lower().startswith("mcp-"))
             yield broken(
                 pair,
@@ -513,7 +534,7 @@ def unknown_method_is_404(history: History) -> Iterator[Observation]:
         # A call may end in the -32601 of another server.
         if exchange.method == TOOLS_CALL or not exchange.is_request:
             continue
-        if of_this_revision(exchange, history):
+        if is_careful(exchange, history):
             yield _status_of(exchange, (exchange,), 404)
     for probe in probes(history, "unknown-method"):
         if isinstance(probe, Observation):
@@ -583,9 +604,16 @@ def missing_meta_is_refused(history: History) -> Iterator[Observation]:
 
 @rule("transport.capability-status", MUST, core("basic/index", "meta"))
 def missing_capability_is_400(history: History) -> Iterator[Observation]:
-    """-32021 comes with HTTP 400."""
+    """-32021 comes with HTTP 400.
+
+    A call whose stream has begun can no longer say so: its tool came to need more later on.
+    """
     for exchange in history.exchanges:
-        if exchange.error_code == MISSING_CAPABILITY and of_this_revision(exchange, history):
+        if exchange.error_code != MISSING_CAPABILITY or not of_this_revision(exchange, history):
+            continue
+        if exchange.method == TOOLS_CALL and exchange.notifications:
+            yield unclear(exchange, "the stream of the call had begun when it was refused")
+        else:
             yield _status_of(exchange, (exchange,), 400)
     for probe in history.intended("undeclared-status"):
         if probe.error_code == METHOD_NOT_FOUND:
