@@ -1,7 +1,7 @@
 """Where the files beside the package are, in a checkout and in an installed wheel.
 
-In a checkout ``schemas/`` and ``fixtures/`` stand beside ``conformance/``; a wheel carries
-them inside it, so that it never claims such common names in somebody's site-packages.
+In a checkout ``schemas/``, ``profiles/`` and ``fixtures/`` stand beside ``conformance/``; a wheel
+carries them inside it, so that it never claims such common names in somebody's site-packages.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ def _beside_or_inside(name: str) -> Path:
 def schemas_directory() -> Path:
     """The folder that holds one folder of JSON Schemas a revision."""
     return _beside_or_inside("schemas")
+
+
+def profiles_directory() -> Path:
+    """The folder of the profiles by which servers are certified."""
+    return _beside_or_inside("profiles")
 
 
 def fixtures_directory() -> Path:

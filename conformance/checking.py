@@ -1,0 +1,189 @@
+"""The whole street in one call: drive, judge, results. The command line and other people's
+tests both come in here."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from conformance.drive.sequences.finds import read_counts
+from conformance.judge.rule import Rule
+from conformance.judge.sequences import seen_once, told_whole
+from conformance.judge.verdict import Judgement, judge
+from conformance.kept import one_spec, read_kept
+from conformance.report.results import Results, RunFacts, build
+from conformance.report.script import write_scripts
+from conformance.report.together import together
+from conformance.run import Driven, Telling, drive, selected_rules
+from conformance.specification.revisions import revision_named
+from conformance.target.target import Target, named_tool, parsed_header, target_of
+from conformance.wire.history import History, read
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Results, and what they were made from."""
+
+    results: Results
+    history: History
+    judgement: Judgement
+    folder: Path = field(default_factory=Path)
+
+
+def check_target(
+    target: Target,
+    *,
+    folder: Path,
+    rules: Mapping[str, Rule] | None = None,
+    workers: int | None = None,
+    telling: Telling | None = None,
+    expected: Mapping[str, str] | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Checked:
+    """Drive a server and judge it. The history stays in ``folder``.
+
+    ``workers`` is as in ``drive``; ``expected`` are rules whose violation is known, with the
+    reason. Raises the errors of ``conformance.errors``.
+    """
+    chosen = dict(rules) if rules is not None else selected_rules()
+    topics = None if rules is None else frozenset(rule.topic for rule in chosen.values())
+    driven = drive(target, folder, telling=telling, workers=workers, topics=topics)
+    history = read([folder])
+    if telling is not None:
+        telling.doing(f"judging {len(history)} exchanges")
+    judgement = told_whole(judge(chosen, history), history)
+    write_scripts(folder)
+    return Checked(
+        results_of(target, driven, history, judgement, workers, expected or {}, options or {}),
+        history,
+        judgement,
+        folder,
+    )
+
+
+def results_of(
+    target: Target,
+    driven: Driven,
+    history: History,
+    judgement: Judgement,
+    workers: int | None,
+    expected: Mapping[str, str],
+    options: Mapping[str, object],
+) -> Results:
+    searched = read_counts(driven.folder)
+    facts = RunFacts(
+        started=driven.started,
+        seconds=round(driven.seconds, 2),
+        seed=target.seed,
+        effort=target.effort,
+        workers=workers or 0,
+        requests=searched.requests,
+        tasks=searched.tasks,
+        sequences=searched.sequences,
+        hypothesis=history.circumstances.hypothesis,
+        options=dict(options),
+        cut_short=driven.cut_short,
+    )
+    return build(
+        judgement,
+        history,
+        surroundings=driven.surroundings,
+        run=facts,
+        revision=revision_named(target.spec),
+        expected=expected,
+        intermittent=seen_once(judgement, history),
+    )
+
+
+def check(
+    url: str,
+    *,
+    headers: str | Sequence[str] = (),
+    other_headers: str | Sequence[str] = (),
+    tools: str | Sequence[str] = (),
+    explore: str = "safe",
+    only: str | Sequence[str] = (),
+    skip: str | Sequence[str] = (),
+    effort: str = "standard",
+    max_wait: float = 30.0,
+    seed: int = 0,
+    spec: str = "2026-07-28",
+) -> Results:
+    """Check the server at a URL and return its results.
+
+    For people who start their server in their own tests. All options are written as on the
+    command line: ``headers="Authorization: Bearer …"``, ``tools=["slow:export={…}"]``. It
+    blocks: beside a server in the same event loop, call it in a thread.
+
+    Raises ``conformance.errors.ConformanceError`` where there is nothing to judge.
+    """
+    target = target_of(
+        url,
+        headers=tuple(map(parsed_header, _several(headers))),
+        other_headers=tuple(map(parsed_header, _several(other_headers))),
+        tools=tuple(map(named_tool, _several(tools))),
+        explore=explore,
+        effort=effort,
+        max_wait=max_wait,
+        seed=seed,
+        spec=spec,
+    )
+    rules = selected_rules(_several(only), _several(skip)) if only or skip else None
+    with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
+        return check_target(target, folder=Path(folder), rules=rules).results
+
+
+def _several(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
+
+
+def judge_again(
+    paths: Sequence[Path],
+    *,
+    spec: str | None = None,
+    rules: Mapping[str, Rule] | None = None,
+    expected: Mapping[str, str] | None = None,
+) -> Checked:
+    """Judge kept histories again, of one run or of several, and HAR files of others' traffic.
+
+    Nothing is sent. Each run is judged by itself; several are told as one. The same input gives
+    the same results. Raises ``UsageError``.
+    """
+    kept = read_kept(paths)
+    revision = revision_named(spec or one_spec(kept))
+    chosen = dict(rules) if rules is not None else selected_rules()
+    judged = []
+    for each in kept:
+        circumstances = replace(each.history.circumstances, spec=revision.name)
+        history = History(each.history.exchanges, circumstances)
+        judgement = told_whole(judge(chosen, history), history)
+        results = build(
+            judgement,
+            history,
+            surroundings=None,
+            run=_facts_of(history, each.options),
+            revision=revision,
+            expected=expected or {},
+            intermittent=seen_once(judgement, history),
+        )
+        judged.append(Checked(results, history, judgement, paths[0]))
+    return replace(judged[0], results=together([checked.results for checked in judged]))
+
+
+def _facts_of(history: History, options: Mapping[str, object]) -> RunFacts:
+    """What a history knows of its run."""
+    given = history.circumstances
+    first = min((e.started for e in history), default=0.0)
+    last = max((e.ended for e in history), default=0.0)
+    return RunFacts(
+        started=given.started,
+        seconds=round(last - first, 2),
+        seed=given.seed,
+        effort=given.effort,
+        workers=0,
+        hypothesis=given.hypothesis,
+        cut_short=given.cut_short,
+        options=dict(options),
+    )

@@ -1,0 +1,65 @@
+"""What other sequences did at the same time: part of what happened, where a server mixes up the
+tasks of one with those of another."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from conformance.drive.sequences.performing import Performance
+from conformance.drive.sequences.steps import MAIN, OTHER, Plan, Step, renumbered
+
+# So many seconds before the end of a sequence others may have had to do with it.
+_WINDOW = 1.5
+_MOST_STEPS = 40
+# Tasks of the n-th of the others are numbered from so many times n.
+_NUMBERS = 1000
+
+
+class Company:
+    """The sequences that are or were lately at work in this process."""
+
+    def __init__(self) -> None:
+        self._lately: deque[Performance] = deque(maxlen=64)
+
+    def joins(self, performance: Performance) -> None:
+        self._lately.append(performance)
+
+    def of(self, own: Performance) -> Plan:
+        """The steps of a sequence and of all that went on beside it, in the order they were
+        begun, as one plan; empty where there was nobody else."""
+        since = time.monotonic() - _WINDOW
+        steps = [(at, step) for at, step in own.begun]
+        others = [p for p in self._lately if p is not own and p.begun and p.begun[-1][0] >= since]
+        for number, other in enumerate(others, 1):
+            steps += _of_another(other.begun, since, number * _NUMBERS)
+        if len(steps) == len(own.begun):
+            return ()
+        steps.sort(key=lambda pair: pair[0])
+        latest = steps[-_MOST_STEPS:]
+        kept = [*(pair for pair in own.begun if pair not in latest), *latest]
+        return renumbered([step for _, step in kept])
+
+
+def _of_another(
+    begun: Iterable[tuple[float, Step]], since: float, offset: int
+) -> Iterator[tuple[float, Step]]:
+    """The late steps of another sequence, and those that made the tasks they are about."""
+    begun = list(begun)
+    wanted = {part.task for at, step in begun if at >= since for part in step.steps or (step,)}
+    for at, step in begun:
+        makes = any(part.makes in wanted for part in step.steps or (step,) if part.makes)
+        if at >= since or makes:
+            yield at, _moved(step, offset)
+
+
+def _moved(step: Step, offset: int) -> Step:
+    """The step with other numbers, and on another connection."""
+    return replace(
+        step,
+        task=step.task + offset if step.task else 0,
+        where=OTHER if step.where == MAIN else step.where,
+        steps=tuple(_moved(part, offset) for part in step.steps),
+    )

@@ -1,0 +1,352 @@
+"""Searches: plans are made, done several at a time, and judged; what breaks a rule is kept.
+
+Afterwards, when nobody else is at work on the server, ``settle`` does each of them again, looks
+for the shortest sequence of each cause, and writes what it found.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from conformance.drive.driver import Driver, ServerGone, Session
+from conformance.drive.sequences.company import Company
+from conformance.drive.sequences.extents import extent_of
+from conformance.drive.sequences.finds import (
+    Counts,
+    Log,
+    Sequence,
+    as_found,
+    found_path,
+    read_seen,
+    write_counts,
+    write_seen,
+    write_sequence,
+)
+from conformance.drive.sequences.judging import blocked_by, rules_for_sequences, violations
+from conformance.drive.sequences.performing import Performance, Performed
+from conformance.drive.sequences.shrinking import Shrinking
+from conformance.drive.sequences.steps import Plan, contains
+from conformance.drive.sequences.tools import Toolbox, toolbox
+from conformance.judge.asking import long_enough
+from conformance.judge.verdict import Verdict
+from conformance.wire.exchange import Exchange
+from conformance.wire.history import Circumstances, History, HistoryWriter
+
+# So many plans are made in one go.
+_BATCH = 40
+# So many sequences that break the same rule are kept, and then it is set aside.
+_ENOUGH = 3
+# Seconds after which a task that was answered and has not moved on is suspected.
+_SHORT_PATIENCE = 1.0
+
+
+# The sequences of this process, whichever search they are of.
+_COMPANY = Company()
+
+
+class Search:
+    """One search, numbered from 1 among those of the run."""
+
+    def __init__(self, driver: Driver, number: int) -> None:
+        assert isinstance(driver.writer, HistoryWriter)
+        self._driver = driver
+        self._name = f"search-{number}"
+        self._number = number
+        self._folder: Path = driver.writer.path.parent
+        self._circumstances: Circumstances = driver.writer.circumstances
+        self._extent = extent_of(driver.target)
+        self._tools = toolbox_of(driver)
+        self._session = session_for(driver, self._extent.seconds)
+        self._rules = rules_for_sequences()
+        self._plans: deque[Plan] = deque()
+        self._batches = 0
+        self._taken = 0
+        self._kept = 0
+        self._making = anyio.Lock()
+        self._broken: Counter[str] = Counter()
+        self._counts = Counts()
+
+    async def run(self) -> None:
+        """Search until the plans or the time are used up. Raises ``ServerGone`` where the server
+        stopped answering."""
+        if not self._tools.weighted:
+            return
+        log = Log(self._folder, self._name, self._circumstances)
+        try:
+            async with anyio.create_task_group() as group:
+                for slot in range(self._extent.slots):
+                    group.start_soon(self._work, f"{self._number}-{slot}", log)
+        finally:
+            log.close()
+            write_counts(self._folder, self._name, self._counts)
+        if self._session.gone:
+            raise ServerGone
+
+    async def _work(self, slot: str, log: Log) -> None:
+        while (plan := await self._next_plan()) is not None:
+            name = f"{self._name}-{self._taken}"
+            set_aside = {rule for rule, times in self._broken.items() if times >= _ENOUGH}
+            performance = Performance(
+                self._session,
+                self._circumstances,
+                name=name,
+                slot=slot,
+                patience=_SHORT_PATIENCE,
+                set_aside=set_aside,
+                kept=log.append,
+            )
+            _COMPANY.joins(performance)
+            performed = await performance.perform(plan)
+            self._counts += counts_of(performed)
+            self._judge(performance, performed)
+
+    async def _next_plan(self) -> Plan | None:
+        async with self._making:
+            if self._taken >= self._extent.plans:
+                return None
+            if not self._plans:
+                await self._make_plans()
+            if not self._plans or self._session.gone or self._session.remaining() <= 0:
+                return None
+            self._taken += 1
+            return self._plans.popleft()
+
+    async def _make_plans(self) -> None:
+        """A batch of new plans. In a thread: making them takes a while, and the first time
+        more than that, which is not counted."""
+        self._batches += 1
+        text = f"{self._session.target.seed} {self._number} {self._batches}"
+        chosen = random.Random(text).getrandbits(63)
+        self._plans += await anyio.to_thread.run_sync(_plans, self._tools, chosen)
+        if self._batches == 1:
+            self._session.ends = ends_after(self._driver, self._extent.seconds)
+
+    def _judge(self, performance: Performance, performed: Performed) -> None:
+        broken = tuple(violations(self._rules, performed.history))
+        suspected = performed.suspected if not broken else ()
+        new = [r for r in (*broken, *suspected) if self._broken[r] < _ENOUGH]
+        if not new:
+            return
+        self._broken.update(new)
+        self._kept += 1
+        seen = Sequence(
+            performed.done,
+            broken,
+            suspected,
+            exchanges=tuple(performed.history.exchanges),
+            circumstances=self._circumstances,
+            tools=self._session.surroundings.tools,
+            company=_COMPANY.of(performance),
+        )
+        write_seen(self._folder, self._name, self._kept, seen, self._session.redactor)
+
+
+def _plans(tools: Toolbox, chosen_seed: int) -> list[Plan]:
+    # Hypothesis takes a while to import: nobody has to wait for it.
+    from conformance.drive.sequences.planning import plans
+
+    return plans(tools, number=_BATCH, chosen_seed=chosen_seed)
+
+
+def full_patience(circumstances: Circumstances) -> float:
+    """Seconds after which the judge takes what has not happened as not happening."""
+    return long_enough(History((), circumstances)) + 0.2
+
+
+def counts_of(performed: Performed) -> Counts:
+    """What one sequence amounts to."""
+    made = sum(exchange.handle is not None for exchange in performed.history)
+    return Counts(1, len(performed.history), made)
+
+
+def toolbox_of(driver: Driver) -> Toolbox:
+    return toolbox(
+        driver.surroundings.tools,
+        identities=len(driver.target.callers) > 1,
+        replicas=bool(driver.target.replicas),
+        revision=driver.session.revision.schemas,
+    )
+
+
+def ends_after(driver: Driver, seconds: float) -> float:
+    """The monotonic second after so many more, but not after the end of the run."""
+    return min(driver.session.ends, time.monotonic() + seconds)
+
+
+def session_for(driver: Driver, seconds: float) -> Session:
+    """A session of its own on the same wire, that ends after these seconds, or with the run."""
+    shared = driver.session
+    session = Session(
+        target=shared.target,
+        surroundings=shared.surroundings,
+        wire=shared.wire,
+        redactor=shared.redactor,
+        ends=ends_after(driver, seconds),
+        on_exchange=shared.on_exchange,
+    )
+    session.request_ids = shared.request_ids
+    return session
+
+
+# ---- settling what was seen ------------------------------------------------------------------
+
+
+class Settling:
+    """Does again what broke a rule, alone; makes it short; and writes what was found."""
+
+    def __init__(self, driver: Driver) -> None:
+        assert isinstance(driver.writer, HistoryWriter)
+        self._folder: Path = driver.writer.path.parent
+        self._circumstances: Circumstances = driver.writer.circumstances
+        self._extent = extent_of(driver.target)
+        self._session = session_for(driver, self._extent.settling)
+        self._rules = rules_for_sequences()
+        self._patience = full_patience(self._circumstances)
+        self._done = 0
+        self._found: set[str] = set()
+        self._plans: list[Plan] = []
+        self._in_vain: dict[str, Performed] = {}
+        self._counts = Counts()
+
+    async def run(self) -> None:
+        """Settle each rule that was seen broken. Raises ``ServerGone``."""
+        seen = read_seen(self._folder)
+        by_rule: dict[str, list[Sequence]] = {}
+        for sequence in seen:
+            for rule_id in (*sequence.rules, *sequence.suspected):
+                by_rule.setdefault(rule_id, []).append(sequence)
+        in_doubt: list[str] = []
+        for rule_id, sequences in by_rule.items():
+            if rule_id not in self._found and not await self._settled(rule_id, sequences):
+                in_doubt.append(rule_id)
+        for rule_id in in_doubt:
+            self._keep_unrepeated(rule_id, by_rule[rule_id])
+        if seen:
+            write_counts(self._folder, "settling", self._counts)
+        if self._session.gone:
+            raise ServerGone
+
+    async def _settled(self, rule_id: str, sequences: list[Sequence]) -> bool:
+        """Whether a rule was seen broken again."""
+        for sequence in sequences[:_ENOUGH]:
+            again = await self._perform(sequence.plan, self._patience, "again")
+            if again is None:
+                return False
+            self._in_vain[rule_id] = again
+            if rule_id in self._violations(again):
+                await self._found_again(rule_id, sequence.plan, again)
+                return True
+        return await self._settled_in_company(rule_id, sequences)
+
+    async def _settled_in_company(self, rule_id: str, sequences: list[Sequence]) -> bool:
+        """Whether a rule was broken again together with what others did at the same time. Where
+        a server mixes up tasks of different sequences, nothing less shows it."""
+        for sequence in sequences[:_ENOUGH]:
+            if not sequence.company:
+                continue
+            again = await self._perform(sequence.company, self._patience, "company")
+            if again is None:
+                return False
+            if rule_id in self._violations(again):
+                await self._found_again(rule_id, again.done, again, at_once=1)
+                return True
+        return False
+
+    async def _found_again(
+        self, rule_id: str, plan: Plan, again: Performed, *, at_once: int = 8
+    ) -> None:
+        only_in_time = rule_id == _NEEDS_PATIENCE
+
+        async def shows(shorter: Plan) -> bool:
+            patience = _SHORT_PATIENCE if only_in_time else 0.0
+            performed = await self._perform(shorter, patience, "shorter")
+            if performed is None:
+                return False
+            if only_in_time and rule_id in performed.suspected:
+                return True
+            return rule_id in self._violations(performed)
+
+        shrinking = Shrinking(shows, self._extent.attempts, at_once)
+        shortest = await shrinking.shortest(plan)
+        patience = self._patience if only_in_time else 0.0
+        name = found_path(self._folder, rule_id).stem
+        final = await self._perform(shortest, patience, name)
+        if final is None or rule_id not in self._violations(final):
+            # It shows, though not each time: what was seen first is evidence enough.
+            shortest, final = plan, again
+        self._write(rule_id, shortest, final)
+
+    def _write(self, rule_id: str, plan: Plan, performed: Performed) -> None:
+        broken = tuple(self._violations(performed))
+        self._found.update(broken)
+        self._plans.append(plan)
+        self._keep(rule_id, "", plan, broken, performed.history, repeated=True)
+
+    def _keep(
+        self,
+        rule_id: str,
+        which: str,
+        plan: Plan,
+        broken: tuple[str, ...],
+        exchanges: Iterable[Exchange],
+        *,
+        repeated: bool,
+    ) -> None:
+        path = found_path(self._folder, rule_id, which)
+        kept = as_found(exchanges, path.stem, repeated=repeated)
+        found = Sequence(
+            plan,
+            broken,
+            repeated=repeated,
+            exchanges=kept,
+            circumstances=self._circumstances,
+            tools=self._session.surroundings.tools,
+        )
+        write_sequence(path, found, self._session.redactor)
+
+    def _keep_unrepeated(self, rule_id: str, sequences: list[Sequence]) -> None:
+        """What was seen and did not come back is kept as it was seen, and as it was then."""
+        sequence = next((s for s in sequences if rule_id in s.rules), None)
+        if sequence is None or rule_id in self._found:
+            return
+        if blocked_by(self._rules, rule_id, self._found):
+            return
+        if any(contains(sequence.plan, plan) for plan in self._plans):
+            return  # what was found is in it, and explains it
+        self._found.update(sequence.rules)
+        self._keep(rule_id, "", sequence.plan, sequence.rules, sequence.exchanges, repeated=False)
+        again = self._in_vain.get(rule_id)
+        if again is not None:
+            self._keep(rule_id, "again", again.done, (), again.history, repeated=False)
+
+    def _violations(self, performed: Performed) -> Mapping[str, Verdict]:
+        return violations(self._rules, performed.history)
+
+    async def _perform(self, plan: Plan, patience: float, name: str) -> Performed | None:
+        """Do a plan; ``None`` where the time is used up or the server is gone."""
+        if self._session.gone or self._session.remaining() <= 0:
+            return None
+        self._done += 1
+        if not name.startswith("sequences."):
+            name = f"{name}-{self._done}"
+        performance = Performance(
+            self._session,
+            self._circumstances,
+            name=name,
+            slot=f"{name}-{self._done}",
+            patience=patience,
+        )
+        performed = await performance.perform(plan)
+        self._counts += counts_of(performed)
+        return None if performed.cut else performed
+
+
+# The one rule that nothing but waiting shows broken.
+_NEEDS_PATIENCE = "input.resumes"

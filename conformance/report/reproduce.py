@@ -1,0 +1,261 @@
+"""How to see it again by hand: the exchanges of an observation as lines of curl.
+
+The lines are for a shell that knows ``$'…'``, such as bash or zsh. Whatever bytes were sent,
+they are quoted so that the shell hands them to curl and does nothing else with them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conformance.judge.lives import lives
+from conformance.judge.observation import Observation
+from conformance.report.evidence import history_file
+from conformance.report.visible import visible
+from conformance.specification.names import HEADER_NAME, TASKS_UPDATE
+from conformance.target.target import FIRST, SECOND, WRONG_TOKEN
+from conformance.wire.exchange import Exchange, header_of
+from conformance.wire.headers import decoded
+from conformance.wire.history import History
+from conformance.wire.parsing import dump_json
+from conformance.wire.secrets import MASK
+
+# A shell takes some 128 KiB in one argument; nobody pastes that much.
+_BODY_LIMIT = 16 * 1024
+_EXCHANGES_SHOWN = 8
+# A pause that the driver made (seconds) is repeated from here on, and at most so long.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 120.0
+_STREAM_SECONDS = 30
+# An id of so many characters does not stand within another text by chance.
+_TELLING_LENGTH = 12
+
+
+def reproducer(observation: Observation, history: History) -> str:
+    """Shell lines that do again what an observation saw; empty where it saw no exchange.
+
+    Ids of tasks that the server made are carried by hand in ``$TASK``, ``$TASK2`` and so on;
+    what is masked stands in a variable of its header's name.
+    """
+    steps = list(observation.exchanges)
+    made = history.derive(_creations)
+    needed = list(dict.fromkeys(i for exchange in steps for i in _ids_in(exchange, made)))
+    variables = {i: f"TASK{n if n > 1 else ''}" for n, i in enumerate(needed, 1)}
+    left_out = max(len(steps) - _EXCHANGES_SHOWN, 0)
+    if left_out:
+        steps = [*steps[: _EXCHANGES_SHOWN // 2], *steps[-_EXCHANGES_SHOWN // 2 :]]
+    shown = {exchange.key for exchange in steps}
+    lines: list[str] = []
+    given: set[str] = set()
+    before: Exchange | None = None
+    for index, exchange in enumerate(steps):
+        if left_out and index == _EXCHANGES_SHOWN // 2:
+            lines.append(f"# {left_out} more requests came here")
+        for task_id in _ids_in(exchange, made):
+            if task_id in given:
+                continue
+            given.add(task_id)
+            lines.append(f"# first create a task and put its id in ${variables[task_id]}")
+            creation = made[task_id]
+            if creation.key not in shown and "inputResponses" not in creation.params:
+                lines.extend(_command(creation, variables))
+                lines.append(_assignment(variables[task_id]))
+                lines.extend(_state_before(history, task_id, exchange))
+        if before is not None:
+            lines.extend(_between(before, exchange))
+        lines.extend(_command(exchange, variables))
+        task_id = _id_made(exchange)
+        if task_id in variables and task_id not in given:
+            given.add(task_id)
+            lines.append(_assignment(variables[task_id]))
+        before = exchange
+    return "\n".join(lines)
+
+
+def _creations(history: History) -> dict[str, Exchange]:
+    """The exchange that made each task, by the task's id."""
+    made: dict[str, Exchange] = {}
+    for exchange in history.exchanges:
+        task_id = _id_made(exchange)
+        if task_id:
+            made.setdefault(task_id, exchange)
+    return made
+
+
+def _id_made(exchange: Exchange) -> str:
+    task_id = exchange.handle.get("taskId") if exchange.handle is not None else None
+    return task_id if isinstance(task_id, str) else ""
+
+
+def _ids_in(exchange: Exchange, made: Mapping[str, Exchange]) -> Iterator[str]:
+    """The ids that a request names, of tasks that the server made."""
+    named = exchange.task_id
+    if named is not None:
+        if named in made:
+            yield named
+        else:
+            # A probe may have been made from a real id.
+            yield from (i for i in made if len(i) >= _TELLING_LENGTH and i in named)
+    notifications = exchange.params.get("notifications")
+    wanted: Any = notifications.get("taskIds") if isinstance(notifications, dict) else None
+    for task_id in wanted if isinstance(wanted, list) else ():
+        if isinstance(task_id, str) and task_id in made:
+            yield task_id
+
+
+def _assignment(variable: str) -> str:
+    return f"{variable}='put the taskId of that answer here'"
+
+
+def _state_before(history: History, task_id: str, exchange: Exchange) -> Iterator[str]:
+    """What the task had come to when the request was sent, where it had moved at all."""
+    life = lives(history).get(task_id)
+    sightings = [s for s in life.sightings if s.ended <= exchange.started] if life else []
+    if sightings and sightings[-1].status != sightings[0].status:
+        status = visible(str(sightings[-1].status), 40)
+        yield f"# wait until tasks/get says that its status is {status}"
+
+
+def _between(before: Exchange, exchange: Exchange) -> Iterator[str]:
+    pause = exchange.started - before.ended
+    if pause < 0:
+        yield "# at the same time:"
+    elif pause >= _SHORTEST_PAUSE:
+        yield f"sleep {min(pause, _LONGEST_PAUSE):.1f}"
+
+
+def _command(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
+    sent = exchange.sent
+    if len(sent.body) > _BODY_LIMIT:
+        where = visible(history_file(exchange), 200)
+        yield f"# send the {len(sent.body):,} bytes of {where}, exchange {exchange.number}"
+        return
+    if exchange.method == TASKS_UPDATE and exchange.params.get("inputResponses"):
+        yield "# the keys of inputResponses are those of the inputRequests that came"
+    if "requestState" in exchange.params:
+        yield "# requestState is the one that came"
+    first = "curl -sS -i"
+    if exchange.is_stream:
+        first += f" --no-buffer --max-time {_STREAM_SECONDS}"
+    if sent.http_method not in ("POST", "GET"):
+        first += f" -X {shlex.quote(sent.http_method)}"
+    words = [f"{first} {_quoted(sent.url.encode(), {re.escape(MASK.encode()): 'CREDENTIALS'})}"]
+    words.extend(f"-H {header}" for header in _headers(exchange, variables))
+    piped = ""
+    if sent.http_method == "POST":
+        if b"\x00" in sent.body or sent.body.startswith(b"@"):
+            # No argument can hold a NUL, and curl takes what begins with @ for a file's name.
+            piped = f"printf '{''.join(_octal(byte) for byte in sent.body)}' | "
+            words.append("--data-binary @-")
+        else:
+            words.append(f"--data-binary {_quoted(sent.body, _ids_in_json(variables))}")
+    yield piped + " \\\n  ".join(words)
+
+
+def _headers(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
+    headers = exchange.sent.headers
+    for name, value in headers:
+        if MASK in value:
+            yield _header(name, f"${_secret_variable(name, exchange.caller)}")
+        elif not value:
+            yield _quoted(f"{name};".encode("latin-1"))
+        elif name.lower() == HEADER_NAME.lower() and any(
+            i in (decoded(value) or "") for i in variables
+        ):
+            yield _name_header(name, value, variables)
+        else:
+            yield _quoted(f"{name}: {value}".encode("latin-1", "replace"))
+    # curl sends these of its own accord unless they are taken away.
+    for name in ("Accept", "Content-Type"):
+        if header_of(headers, name) is None and (name == "Accept" or exchange.sent.body):
+            yield shlex.quote(f"{name}:")
+
+
+def _header(name: str, expression: str) -> str:
+    """A header whose value the shell puts together; ``expression`` is our own text."""
+    if name.replace("-", "").isalnum():
+        return f'"{name}: {expression}"'
+    return f'{_quoted(f"{name}: ".encode("latin-1"))}"{expression}"'
+
+
+def _name_header(name: str, value: str, variables: Mapping[str, str]) -> str:
+    """``Mcp-Name`` with the id in its variable, in Base64 where it was sent so."""
+    plain = decoded(value) or ""
+    if plain in variables:
+        text = f"${variables[plain]}"
+        argument = f'"{text}"'
+    else:
+        argument = _quoted(plain.encode("utf-8", "surrogatepass"), _ids_in_text(variables))
+        text = ""
+    if value != plain:
+        return _header(name, f"=?base64?$(printf %s {argument} | base64 | tr -d '\\n')?=")
+    return _header(name, text) if text else f'"{name}: "{argument}'
+
+
+def _secret_variable(header: str, caller: str) -> str:
+    word = "".join(c if c.isascii() and c.isalnum() else "_" for c in header.upper())
+    prefixes = {FIRST: "", SECOND: "OTHER_", WRONG_TOKEN: "WRONG_"}
+    return prefixes.get(caller, "") + word
+
+
+def _ids_in_json(variables: Mapping[str, str]) -> dict[bytes, str]:
+    """Patterns of the ids as strings of JSON, not as names of members."""
+    whole = {
+        b'(?<=")' + re.escape(text[1:-1].encode()) + b'(?="(?!\\s*:))': word
+        for task_id, word in variables.items()
+        for text in (dump_json(task_id), json.dumps(task_id))
+    }
+    return {**whole, **_ids_in_text(variables)}
+
+
+def _ids_in_text(variables: Mapping[str, str]) -> dict[bytes, str]:
+    """Patterns of the ids that are long enough to be told anywhere."""
+    return {
+        re.escape(task_id.encode("utf-8", "surrogatepass")): word
+        for task_id, word in variables.items()
+        if len(task_id) >= _TELLING_LENGTH
+    }
+
+
+def _octal(byte: int) -> str:
+    character = chr(byte)
+    plain = character.isascii() and character.isprintable() and character not in "'\\%-"
+    return character if plain else f"\\{byte:03o}"
+
+
+# ---- quoting -------------------------------------------------------------------------------
+
+
+def _quoted(data: bytes, variables: Mapping[bytes, str] | None = None) -> str:
+    """The bytes as one word of the shell. What matches a pattern of ``variables`` becomes that
+    variable."""
+    words = list((variables or {}).values())
+    pattern = b"|".join(b"(" + each + b")" for each in variables or {})
+    parts: list[str] = []
+    at = 0
+    for match in re.finditer(pattern, data) if words else ():
+        parts.append(_literal(data[at : match.start()]))
+        parts.append(f'"${words[(match.lastindex or 1) - 1]}"')
+        at = match.end()
+    if at < len(data) or not parts:
+        parts.append(_literal(data[at:]))
+    return "".join(parts)
+
+
+def _literal(data: bytes) -> str:
+    # Bytes that are not UTF-8 become lone surrogates here, which are not printable.
+    text = data.decode("utf-8", "surrogateescape")
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(map(_in_dollar_quotes, text)) + "'"
+
+
+def _in_dollar_quotes(character: str) -> str:
+    if character in "'\\":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
