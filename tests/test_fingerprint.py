@@ -113,6 +113,22 @@ def test_a_result_that_speaks_of_a_task_is_no_handle() -> None:
     assert fingerprint_of(history(*listed)) is None
 
 
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"result": CALL_RESULT, "capabilities": UNDECLARED},
+        {"result": {"resultType": "input_required", "inputRequests": {}}},
+    ],
+)
+def test_a_plain_call_that_could_get_no_task_is_no_refusal(plain: dict[str, Any]) -> None:
+    """Who declares nothing is given none, and who is asked something is given none yet."""
+    call: JsonObject = {"name": "export", "arguments": {}}
+    made = exchange("tools/call", {**call, "task": {"ttl": 60_000}}, result=handle())
+    others = (*TRAITS["hints"], *TRAITS["list"])
+    exchanges = (exchange("tools/call", call, **plain), made, *others)
+    assert fingerprint_of(history(*exchanges)) is None
+
+
 def old_server() -> list[Exchange]:
     """A few exchanges with a server of the older design."""
     return [

@@ -1,0 +1,1 @@
+"""How quick the suite is, measured by one command: ``python -m benchmarks``."""

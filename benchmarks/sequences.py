@@ -1,0 +1,153 @@
+"""How fast sequences go: requests a second, and memory over many exchanges.
+
+    python -m benchmarks.sequences                  # against the reference server, in a process
+                                                    # of its own
+    python -m benchmarks.sequences --exchanges 100000
+
+The same requests are sent a second time by a bare loop of httpx, one after another and several at
+a time, without being kept, judged or paced. Prints what was measured, as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import httpx
+
+from conformance.drive.driver import Driver
+from conformance.drive.running import new_session, new_wire
+from conformance.drive.sequences import extents, searching
+from conformance.drive.surroundings import Surroundings
+from conformance.run import Telling, circumstances_of, look_around
+from conformance.target.target import Target
+from conformance.wire.exchange import Exchange, Sent
+from conformance.wire.history import Circumstances, HistoryWriter
+
+_SLOTS = 16
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The reference server in a process of its own."""
+    command = [sys.executable, "-m", "conformance", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+
+
+class _Watch:
+    """Counts exchanges, keeps the first of them, and looks at memory now and then."""
+
+    def __init__(self, most_kept: int) -> None:
+        self.count = 0
+        self.sent: list[Sent] = []
+        self.memory: list[tuple[int, int]] = []
+        self._most_kept = most_kept
+
+    def __call__(self, exchange: Exchange) -> None:
+        self.count += 1
+        if len(self.sent) < self._most_kept and exchange.method != "subscriptions/listen":
+            self.sent.append(exchange.sent)
+        if self.count % 2000 == 0:
+            self.memory.append((self.count, resident_kib()))
+
+
+def resident_kib() -> int:
+    """The memory of this process, in KiB."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+async def search(
+    target: Target, surroundings: Surroundings, circumstances: Circumstances, watch: _Watch
+) -> float:
+    """Search until the target's time is over. Returns the seconds it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = HistoryWriter(Path(folder) / "sequences.search-1.jsonl", circumstances)
+        async with new_wire(target) as wire:
+            session = new_session(target, surroundings, wire, seconds=36_000, on_exchange=watch)
+            driver = Driver(session, "sequences.search-1", writer)
+            begun = time.monotonic()
+            await searching.Search(driver, 1).run()
+            seconds = time.monotonic() - begun
+        writer.close()
+    return seconds
+
+
+async def bare_loop(sent: Sequence[Sent], at_once: int) -> float:
+    """Send the same requests by httpx alone. Returns the seconds it took."""
+    requests = iter(sent)
+    limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+    async with httpx.AsyncClient(timeout=30, trust_env=False, limits=limits) as client:
+
+        async def work() -> None:
+            for request in requests:
+                answer = await client.post(
+                    request.url, content=request.body, headers=list(request.headers)
+                )
+                if answer.headers.get("content-type", "").startswith("application/json"):
+                    answer.json()
+
+        begun = time.monotonic()
+        async with anyio.create_task_group() as group:
+            for _ in range(at_once):
+                group.start_soon(work)
+        return time.monotonic() - begun
+
+
+async def measure(url: str, seconds: float, most: int) -> dict[str, object]:
+    target = Target(url=url, seed=1, effort="thorough", sequences_for=seconds)
+    circumstances = circumstances_of(target, "2026-07-28T00:00:00Z")
+    with tempfile.TemporaryDirectory() as folder:
+        looked = await look_around(target, Path(folder), circumstances, 60.0, Telling())
+    watch = _Watch(most_kept=most)
+    before, cpu = resident_kib(), time.process_time()
+    took = await search(target, looked, circumstances, watch)
+    cpu = time.process_time() - cpu
+    one = await bare_loop(watch.sent, 1)
+    several = await bare_loop(watch.sent, _SLOTS)
+    searched = watch.count / took
+    return {
+        "exchanges": watch.count,
+        "seconds": round(took, 1),
+        "requests a second": round(searched),
+        "milliseconds of this process a request": round(1000 * cpu / max(watch.count, 1), 2),
+        "bare httpx loop, requests a second": round(len(watch.sent) / one),
+        f"bare httpx loop, {_SLOTS} at once": round(len(watch.sent) / several),
+        "memory before, KiB": before,
+        "memory on the way, KiB": watch.memory[:: max(len(watch.memory) // 10, 1)],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long to search")
+    parser.add_argument("--compare", type=int, default=2000, help="requests sent again bare")
+    chosen = parser.parse_args()
+    unlimited = extents.extent_of(Target(url="http://127.0.0.1", effort="thorough"))
+    extents.EXTENTS["thorough"] = replace(unlimited, slots=_SLOTS)
+    with serving() as url:
+        print(json.dumps(anyio.run(measure, url, chosen.seconds, chosen.compare), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Sequences at work on real servers, in tests and in the programs that measure them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+
+from conformance.drive.running import new_session, new_wire
+from conformance.drive.sequences import extents
+from conformance.drive.sequences.finds import Sequence, is_sequence, read_sequence
+from conformance.drive.sequences.judging import rules_for_sequences, violations
+from conformance.drive.sequences.performing import Performance, Performed
+from conformance.drive.sequences.searching import full_patience
+from conformance.drive.sequences.steps import Plan
+from conformance.drive.surroundings import Surroundings, ToolUse
+from conformance.judge.verdict import Verdict
+from conformance.run import Telling, circumstances_of, drive
+from conformance.target.target import Target
+from fixtures.faults import load_faults
+from fixtures.reference.tools import TOOLS
+from fixtures.serve import Settings, running
+from tests.driving import FIRST_HEADERS, OTHER_HEADERS, TOKENS
+
+# The parts that tools of the reference server play.
+_ROLES: Mapping[str, tuple[str, ...]] = {
+    "book_table": ("task", "input"),
+    "plan_trip": ("task", "input", "inputs"),
+    "haggle_price": ("task", "input", "rounds"),
+    "shout": ("task", "echo"),
+    "export_report": ("task", "slow"),
+    "peek_cache": ("task", "short-ttl"),
+}
+
+
+def reference_tools() -> tuple[ToolUse, ...]:
+    """Tools of the reference server, as looking around finds them."""
+    return tuple(
+        ToolUse(
+            tool.name,
+            {"text": "hello"} if tool.name == "shout" else {},
+            tool.describe()["inputSchema"],
+            _ROLES[tool.name],
+            seconds=1.0 if tool.name == "export_report" else 0.1,
+        )
+        for tool in TOOLS
+        if tool.name in _ROLES
+    )
+
+
+@contextmanager
+def two_callers(fault: str | None = None, **target: object) -> Iterator[Target]:
+    """A reference server, right or wrong in one thing, that knows two callers."""
+    found = load_faults().get(fault or "")
+    settings = replace(Settings(tokens=TOKENS, fault=fault), **(found.settings if found else {}))
+    if found is not None and found.max_wait is not None:
+        target.setdefault("max_wait", found.max_wait)
+    with running(settings) as url:
+        yield Target(
+            url=url,
+            headers=FIRST_HEADERS,
+            other_headers=OTHER_HEADERS,
+            **target,  # type: ignore[arg-type]
+        )
+
+
+def performed(target: Target, *plans: Plan) -> list[tuple[Performed, dict[str, Verdict]]]:
+    """Do plans one after another, and judge each."""
+    return anyio.run(_perform, target, plans)
+
+
+async def _perform(
+    target: Target, plans: tuple[Plan, ...]
+) -> list[tuple[Performed, dict[str, Verdict]]]:
+    circumstances = circumstances_of(target, "")
+    rules = rules_for_sequences()
+    surroundings = Surroundings(tools=reference_tools(), extension=True)
+    found = []
+    async with new_wire(target) as wire:
+        session = new_session(target, surroundings, wire, seconds=60.0 * len(plans))
+        for number, plan in enumerate(plans):
+            performance = Performance(
+                session,
+                circumstances,
+                name=f"plan-{number}",
+                slot="alone",
+                patience=full_patience(circumstances),
+            )
+            done = await performance.perform(plan)
+            found.append((done, violations(rules, done.history)))
+    return found
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search left in its folder: the sequences that were found, by their file's name."""
+
+    folder: Path
+    seconds: float
+    cut_short: str
+    found: dict[str, Sequence]
+
+    def of(self, rule_id: str) -> Sequence | None:
+        """The shortest sequence that breaks a rule."""
+        breaking = [s for s in self.found.values() if rule_id in s.rules]
+        return min(breaking, key=lambda s: len(s.plan), default=None)
+
+
+def searched(
+    target: Target,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    telling: Telling | None = None,
+) -> Searched:
+    """Search sequences and nothing else, and settle what they show."""
+    topics = frozenset({"sequences"})
+    driven = drive(target, folder, workers=workers, topics=topics, telling=telling)
+    found = {
+        path.name: read_sequence(path)
+        for path in sorted(folder.glob("sequences.*.jsonl"))
+        if is_sequence(path)
+    }
+    return Searched(folder, driven.seconds, driven.cut_short, found)
+
+
+@contextmanager
+def extent(effort: str, **members: object) -> Iterator[None]:
+    """Sequences of an effort go so far for a while: by their number, say, and not by the time
+    that a busy machine gives them."""
+    before = extents.EXTENTS[effort]
+    extents.EXTENTS[effort] = replace(before, **members)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        extents.EXTENTS[effort] = before

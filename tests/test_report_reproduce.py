@@ -1,0 +1,245 @@
+"""The curl lines: a shell that runs them sends what the suite sent, and nothing else happens."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from conformance.drive.draft import Draft
+from conformance.judge.observation import broken
+from conformance.report.reproduce import reproducer
+from conformance.report.visible import visible
+from conformance.wire.exchange import Exchange
+from conformance.wire.headers import encoded
+from tests.builders import URL, creation, exchange, history, reading
+from tests.report_samples import HOSTILE
+
+needs_shell = pytest.mark.skipif(
+    not (shutil.which("bash") and shutil.which("curl")), reason="bash and curl are not here"
+)
+
+
+@dataclass
+class Recorded:
+    """Requests as they arrived: method, headers and body."""
+
+    url: str
+    requests: list[tuple[str, list[tuple[str, str]], bytes]] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def recorder() -> Iterator[Recorded]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def _record(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            recorded.requests.append((self.command, list(self.headers.items()), body))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_POST = do_GET = do_DELETE = _record
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing: the test reads what was recorded."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    recorded = Recorded(f"http://127.0.0.1:{server.server_port}/mcp")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield recorded
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def run(lines: str, folder: Path, **variables: str) -> None:
+    """Let bash do it, in an empty folder that has to stay empty."""
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", **variables}
+    done = subprocess.run(
+        ["bash", "-eu", "-c", lines], cwd=folder, env=environment, capture_output=True, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    assert not list(folder.iterdir())
+
+
+def lines_for(*seen: Exchange, url: str = URL) -> str:
+    kept = history(*seen)
+    return reproducer(broken(seen[-1], "no"), kept).replace(URL, url)
+
+
+@needs_shell
+def test_the_request_arrives_as_it_was_sent(recorder: Recorded, tmp_path: Path) -> None:
+    seen = reading("unknown-id", error=-32602)
+    recorder.requests.clear()
+    run(lines_for(seen, url=recorder.url), tmp_path)
+    ((method, headers, body),) = recorder.requests
+    assert method == "POST"
+    assert body == seen.sent.body
+    automatic = {"host", "user-agent", "content-length"}
+    assert [pair for pair in headers if pair[0].lower() not in automatic] == list(seen.sent.headers)
+
+
+@needs_shell
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(body=st.binary(max_size=80) | st.text("'\"$`!\\\n\x00@%-{}é\u202e", max_size=40).map(
+    lambda text: text.encode()
+))  # fmt: skip
+@example(body=b"@/etc/passwd")
+@example(body=b"-\x00%s\\'\"")
+@example(body=b"'; touch made; $(touch made) `touch made`")
+@example(body=b"")
+def test_any_body_arrives(
+    recorder: Recorded, tmp_path_factory: pytest.TempPathFactory, body: bytes
+) -> None:
+    seen = exchange(edit=lambda draft: draft.with_raw_body(body), error=-32700)
+    recorder.requests.clear()
+    run(lines_for(seen, url=recorder.url), tmp_path_factory.mktemp("empty"))
+    assert [request[2] for request in recorder.requests] == [body]
+
+
+@needs_shell
+def test_headers_arrive_and_missing_ones_stay_away(recorder: Recorded, tmp_path: Path) -> None:
+    def edit(draft: Draft) -> Draft:
+        draft = draft.without_header("Accept").with_header("X-Empty", "")
+        draft = draft.with_header("X-Odd", "a'b\"c$(touch made)\\ \t\xe9")
+        return draft.without_header("Content-Type")
+
+    seen = exchange(edit=edit)
+    recorder.requests.clear()
+    run(lines_for(seen, url=recorder.url), tmp_path)
+    ((_, headers, _),) = recorder.requests
+    names = {name.lower() for name, _ in headers}
+    assert "accept" not in names
+    assert "content-type" not in names
+    assert ("X-Odd", "a'b\"c$(touch made)\\ \t\xe9") in headers
+    assert ("X-Empty", "") in headers
+
+
+@needs_shell
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_other_methods(recorder: Recorded, tmp_path: Path, method: str) -> None:
+    seen = exchange(edit=lambda draft: replace(draft, http_method=method, message=b""), status=405)
+    recorder.requests.clear()
+    run(lines_for(seen, url=recorder.url), tmp_path)
+    assert [(request[0], request[2]) for request in recorder.requests] == [(method, b"")]
+
+
+@needs_shell
+@pytest.mark.parametrize("new_id", ["another-task", "täsk"])
+def test_the_id_is_carried_by_hand(recorder: Recorded, tmp_path: Path, new_id: str) -> None:
+    made = creation("old-task")
+    seen = reading("old-task", error=-32602)
+    lines = lines_for(made, seen, url=recorder.url)
+    assert lines.startswith("# first create a task and put its id in $TASK\n")
+    assert "old-task" not in lines
+    lines = lines.replace("TASK='put the taskId of that answer here'", f"TASK='{new_id}'")
+    recorder.requests.clear()
+    run(lines, tmp_path)
+    first, second = recorder.requests
+    assert first[2] == made.sent.body
+    assert second[2].decode() == seen.sent.body.decode().replace("old-task", new_id)
+
+
+@needs_shell
+def test_an_id_in_base64_is_carried_too(recorder: Recorded, tmp_path: Path) -> None:
+    made, seen = creation("tâche"), reading("tâche")
+    lines = lines_for(made, seen, url=recorder.url)
+    recorder.requests.clear()
+    run(lines.replace("put the taskId of that answer here", "tâche"), tmp_path)
+    assert ("Mcp-Name", encoded("tâche")) in recorder.requests[1][1]
+
+
+@needs_shell
+@pytest.mark.parametrize("old", ["0123456789abcdef", "0123456789äöü"])
+def test_an_id_made_from_a_real_one_is_made_from_the_new_one(
+    recorder: Recorded, tmp_path: Path, old: str
+) -> None:
+    made, seen = creation(old), reading(f"{old}:tail", error=-32602)
+    lines = lines_for(made, seen, url=recorder.url)
+    recorder.requests.clear()
+    run(lines.replace("put the taskId of that answer here", "new-id-ä"), tmp_path)
+    _, headers, body = recorder.requests[1]
+    assert json.loads(body)["params"]["taskId"] == "new-id-ä:tail"
+    name = dict(headers)["Mcp-Name"]
+    sent = dict(seen.sent.headers)["Mcp-Name"]
+    assert name == (
+        "new-id-Ã¤:tail" if sent.isascii() and sent[0] == "0" else encoded("new-id-ä:tail")
+    )
+
+
+@needs_shell
+def test_masked_headers_come_from_the_environment(recorder: Recorded, tmp_path: Path) -> None:
+    def masked(draft: Draft) -> Draft:
+        return draft.with_header("Authorization", "***")
+
+    first, second = exchange(edit=masked), exchange(edit=masked, caller="second")
+    lines = reproducer(broken((first, second), "no"), history(first, second))
+    recorder.requests.clear()
+    run(
+        lines.replace(URL, recorder.url).replace("sleep 0.9", ""),
+        tmp_path,
+        AUTHORIZATION="Bearer one",
+        OTHER_AUTHORIZATION="Bearer two",
+    )
+    values = [dict(headers)["Authorization"] for _, headers, _ in recorder.requests]
+    assert values == ["Bearer one", "Bearer two"]
+
+
+def test_hostile_bytes_do_not_reach_the_eye() -> None:
+    raw = HOSTILE.encode("utf-8", "surrogatepass")
+    lines = lines_for(exchange(edit=lambda draft: draft.with_raw_body(raw)))
+    assert visible(lines, keep="\n") == lines
+
+
+def test_a_pause_and_a_parallel_request_are_told() -> None:
+    first = exchange(started=10.0, ended=10.5)
+    later = exchange(started=12.0, ended=14.0)
+    parallel = exchange(started=12.5, ended=13.0)
+    lines = reproducer(broken((first, later, parallel), "no"), history(first, later, parallel))
+    assert "\nsleep 1.5\n" in lines
+    assert "\n# at the same time:\n" in lines
+
+
+def test_the_state_a_task_had_come_to_is_told() -> None:
+    made, ended = creation("task-1"), reading("task-1", "completed")
+    cancel = exchange("tasks/cancel", {"taskId": "task-1"})
+    lines = lines_for(made, ended, cancel)
+    assert "# wait until tasks/get says that its status is completed\n" in lines
+
+
+def test_two_tasks_have_two_variables() -> None:
+    one, two = creation("task-one"), creation("task-two")
+    both = exchange(
+        "subscriptions/listen", {"notifications": {"taskIds": ["task-one", "task-two"]}}
+    )
+    lines = lines_for(one, two, both)
+    assert '"taskIds":["\'"$TASK"\'","\'"$TASK2"\'"]' in lines
+
+
+def test_a_huge_body_is_named_and_not_pasted() -> None:
+    seen = reading("x" * 100_000, error=-32602, scenario="jsonrpc", number=7)
+    lines = lines_for(seen)
+    assert len(lines) < 200
+    assert "jsonrpc.jsonl, exchange 7" in lines
+
+
+def test_a_long_sequence_is_shortened() -> None:
+    many = [reading("task-1") for _ in range(50)]
+    lines = reproducer(broken(many, "no"), history(*many))
+    assert lines.count("curl ") == 8
+    assert "# 42 more requests came here" in lines
+
+
+def test_no_exchange_gives_no_lines() -> None:
+    assert reproducer(broken((), "no"), history()) == ""
