@@ -491,6 +491,14 @@ class PlanMachine(RuleBasedStateMachine):
         self._listening = True
         self._change(False, "listen", self._task(which), how=how)
 
+    @_when(STREAMS, ENDS)
+    @rule(which=_WHICH)
+    def listen_a_while(self, which: int) -> None:
+        task = self._task(which)
+        self._change(False, "listen", task, how="one")
+        self._add("stop-listening")
+        self._add("read", task, how="paced")
+
     @_when(STREAMS, also=is_listening)
     @rule(which=_WHICH)
     def listen_again(self, which: int) -> None:
