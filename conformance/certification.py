@@ -95,7 +95,8 @@ def read_profile(path: Path) -> Profile:
         )
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, WrongShape) as error:
+    # Bad TOML, bad UTF-8 and integers of thousands of digits are all ValueErrors.
+    except (ValueError, RecursionError, WrongShape) as error:
         raise UsageError(f"{path} is not a profile: {error}") from None
     profile.rules_of(catalogue())
     return profile

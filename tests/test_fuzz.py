@@ -271,6 +271,7 @@ def test_settings(whole: bytes, read: Callable[[Path], object], tmp_path: Path) 
     path = tmp_path / "settings.toml"
 
     @tried(200)
+    @example(b"tool = " + b"9" * 5000)
     @given(bytes_replaced(whole))
     def reads(content: bytes) -> None:
         path.write_bytes(content)

@@ -74,7 +74,8 @@ def read_profile(path: Path) -> dict[str, Any]:
         options = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read the profile {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    # Bad TOML, bad UTF-8 and integers of thousands of digits are all ValueErrors.
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
     return {key: _checked(path, key, value) for key, value in options.items()}
 
