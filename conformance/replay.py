@@ -63,17 +63,18 @@ async def _replay(sequence: Sequence, target: Target) -> Replayed:
         max_wait=target.max_wait,
     )
     patience = full_patience(circumstances)
+    rules = rules_for_sequences()
     async with new_wire(target) as wire:
         seconds = 60.0 + 2 * patience
         surroundings = Surroundings(tools=sequence.tools, extension=True)
         session = new_session(target, surroundings, wire, seconds=seconds)
         performance = Performance(
-            session, circumstances, name="replay", slot="replay", patience=patience
+            session, circumstances, name="replay", slot="replay", patience=patience, rules=rules
         )
         performed = await performance.perform(sequence.plan)
     if performed.gone or not any(e.seen is not None for e in performed.history):
         raise NothingToJudge(f"no answer from {target.url}: is the server running?")
-    return Replayed(performed, violations(rules_for_sequences(), performed.history))
+    return Replayed(performed, violations(rules, performed.history))
 
 
 @click.command(

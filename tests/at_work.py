@@ -88,6 +88,7 @@ async def _perform(
                 name=f"plan-{number}",
                 slot="alone",
                 patience=full_patience(circumstances),
+                rules=rules,
             )
             done = await performance.perform(plan)
             found.append((done, violations(rules, done.history)))

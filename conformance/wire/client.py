@@ -90,7 +90,7 @@ class Wire:
         self.limits = limits or Limits()
         self._trust_environment = trust_environment
         self._clients: dict[str, httpx.AsyncClient] = {}
-        self._context: ssl.SSLContext | None = None
+        self._contexts: dict[bool, ssl.SSLContext] = {}
         self._fresh = 0
         self._received = 0
 
@@ -175,12 +175,14 @@ class Wire:
         return f"{FRESH}-{self._fresh}"
 
     def _new_client(self, url: str) -> httpx.AsyncClient:
-        verify: ssl.SSLContext | bool = False  # plain http never gets to TLS
-        if url.lower().startswith("https:"):
-            self._context = self._context or ssl.create_default_context()
-            verify = self._context
+        secure = url.lower().startswith("https:")
+        if secure not in self._contexts:
+            # Plain http never gets to TLS, but without a context each client makes one for it.
+            self._contexts[secure] = (
+                ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            )
         return httpx.AsyncClient(
-            verify=verify,
+            verify=self._contexts[secure],
             timeout=None,  # the deadline of the whole exchange rules
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=64),
             follow_redirects=False,

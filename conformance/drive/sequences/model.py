@@ -1,8 +1,8 @@
 """What each task of a sequence may be, after everything that finished and all that was in flight.
 
 The model is quick and knows little: it follows a sequence step by step and suspects a rule where
-no freedom of the protocol explains what was seen. That ends the sequence. Whether the rule is
-broken, the judge says.
+no freedom of the protocol explains what was seen. Whether a rule is broken, the judge says; that
+ends the sequence.
 
 Freedom widens the set of states, and only freedom does: a live task may come to any state by
 itself; answers and cancellations may take effect late, or not at all; a task may be born ended;
@@ -83,12 +83,17 @@ class Model:
 
     def __init__(self, set_aside: Collection[str] = ()) -> None:
         self.suspected: list[str] = []
-        self._set_aside = set_aside
+        self._set_aside = set(set_aside)
         self._tasks: dict[str, _Seen] = {}
 
     def suspect(self, rule_id: str) -> None:
         if rule_id not in self.suspected and rule_id not in self._set_aside:
             self.suspected.append(rule_id)
+
+    def leave_alone(self) -> None:
+        """Suspect no more what is suspected now."""
+        self._set_aside.update(self.suspected)
+        self.suspected.clear()
 
     def may_be(self, task_id: str) -> frozenset[str]:
         """The states in which the task may be seen next."""

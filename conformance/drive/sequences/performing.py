@@ -6,7 +6,7 @@ At the end each task is looked at once more, so that what came of it is seen.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,11 @@ from anyio.abc import TaskGroup
 from conformance.drive.driver import Driver, OutOfTime, ServerGone, Session
 from conformance.drive.sequences.doing import do
 from conformance.drive.sequences.followed import Followed, Stream
+from conformance.drive.sequences.judging import violations
 from conformance.drive.sequences.model import Model
 from conformance.drive.sequences.steps import ELSEWHERE, FRESH, MAIN, OTHER, Plan, Step
 from conformance.drive.surroundings import ToolUse
+from conformance.judge.rule import Rule
 from conformance.wire.client import FRESH as FRESH_CONNECTION
 from conformance.wire.exchange import ORDINARY, Exchange
 from conformance.wire.history import Circumstances, History
@@ -58,8 +60,9 @@ class Performance:
 
     ``slot`` tells its connections from those of others at the same time. ``patience`` is how
     many seconds a task whose answers were acknowledged may go on waiting before the model
-    suspects it; 0 means that it is not waited for. The model leaves alone the rules that are
-    ``set_aside``. ``kept`` is told of each exchange.
+    suspects it; 0 means that it is not waited for. Where the model suspects that a rule
+    is broken, it is judged by the ``rules``; it leaves alone those that are ``set_aside``.
+    ``kept`` is told of each exchange.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Performance:
         name: str,
         slot: str,
         patience: float,
+        rules: Mapping[str, Rule],
         set_aside: Collection[str] = (),
         kept: Callable[[Exchange], None] = lambda exchange: None,
     ) -> None:
@@ -86,6 +90,7 @@ class Performance:
         self._circumstances = circumstances
         self._slot = slot
         self._patience = patience
+        self._rules = rules
         self._used: set[str] = set()
 
     def _heard(self, exchange: Exchange) -> None:
@@ -99,7 +104,7 @@ class Performance:
     # ---- the whole -----------------------------------------------------------------------
 
     async def perform(self, plan: Plan) -> Performed:
-        """Do the steps one after another, until they are done or the model suspects a rule."""
+        """Do the steps one after another, until they are done or a rule is broken."""
         done: list[Step] = []
         cut = gone = False
         try:
@@ -109,7 +114,7 @@ class Performance:
                     done.append(step)
                     self.begun.append((time.monotonic(), step))
                     await do(self, step)
-                    if self.model.suspected:
+                    if self.model.suspected and self._has_broken():
                         break
                 await self._look_once_more()
                 self.stop_listening()
@@ -121,8 +126,19 @@ class Performance:
         finally:
             self.group = None
             await self._leave(self.session.gone)
-        history = History(self.exchanges, self._circumstances)
-        return Performed(plan, tuple(done), history, tuple(self.model.suspected), cut, gone)
+        suspected = tuple(self.model.suspected)
+        return Performed(plan, tuple(done), self._history(), suspected, cut, gone)
+
+    def _history(self) -> History:
+        return History(self.exchanges, self._circumstances)
+
+    def _has_broken(self) -> bool:
+        """Whether the judge sees a rule broken too. What it does not see is left alone from now
+        on, so that the sequence comes to its end."""
+        if violations(self._rules, self._history()):
+            return True
+        self.model.leave_alone()
+        return False
 
     def stop_listening(self) -> None:
         for stream in self.streams:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import anyio
@@ -43,8 +43,12 @@ from conformance.wire.history import Circumstances, History, HistoryWriter
 _BATCH = 40
 # So many sequences that break the same rule are kept, and then it is set aside.
 _ENOUGH = 3
+# So often what happens at the same time is done again.
+_RACES = 3
 # Seconds after which a task that was answered and has not moved on is suspected.
 _SHORT_PATIENCE = 1.0
+# The one rule that nothing but waiting shows broken: the judge cannot see it yet.
+_NEEDS_PATIENCE = "input.resumes"
 
 
 # The sequences of this process, whichever search they are of.
@@ -99,6 +103,7 @@ class Search:
                 name=name,
                 slot=slot,
                 patience=_SHORT_PATIENCE,
+                rules=self._rules,
                 set_aside=set_aside,
                 kept=log.append,
             )
@@ -124,13 +129,15 @@ class Search:
         self._batches += 1
         text = f"{self._session.target.seed} {self._number} {self._batches}"
         chosen = random.Random(text).getrandbits(63)
-        self._plans += await anyio.to_thread.run_sync(_plans, self._tools, chosen)
+        number = min(_BATCH, self._extent.plans - self._taken)
+        self._plans += await anyio.to_thread.run_sync(_plans, self._tools, number, chosen)
         if self._batches == 1:
             self._session.ends = ends_after(self._driver, self._extent.seconds)
 
     def _judge(self, performance: Performance, performed: Performed) -> None:
         broken = tuple(violations(self._rules, performed.history))
-        suspected = performed.suspected if not broken else ()
+        in_vain = not broken and _NEEDS_PATIENCE in performed.suspected
+        suspected = (_NEEDS_PATIENCE,) if in_vain else ()
         new = [r for r in (*broken, *suspected) if self._broken[r] < _ENOUGH]
         if not new:
             return
@@ -148,16 +155,24 @@ class Search:
         write_seen(self._folder, self._name, self._kept, seen, self._session.redactor)
 
 
-def _plans(tools: Toolbox, chosen_seed: int) -> list[Plan]:
+def _plans(tools: Toolbox, number: int, chosen_seed: int) -> list[Plan]:
     # Hypothesis takes a while to import: nobody has to wait for it.
     from conformance.drive.sequences.planning import plans
 
-    return plans(tools, number=_BATCH, chosen_seed=chosen_seed)
+    return plans(tools, number=number, chosen_seed=chosen_seed)
 
 
 def full_patience(circumstances: Circumstances) -> float:
     """Seconds after which the judge takes what has not happened as not happening."""
     return long_enough(History((), circumstances)) + 0.2
+
+
+def _to_repeat(sequences: Iterable[Sequence]) -> Iterator[Plan]:
+    """The plans of sequences, to see whether they show again what they showed: those in which
+    things happen at the same time may come out another way each time."""
+    for sequence in sequences:
+        at_once = any(step.do == "together" for step in sequence.plan)
+        yield from [sequence.plan] * (_RACES if at_once else 1)
 
 
 def counts_of(performed: Performed) -> Counts:
@@ -235,13 +250,13 @@ class Settling:
 
     async def _settled(self, rule_id: str, sequences: list[Sequence]) -> bool:
         """Whether a rule was seen broken again."""
-        for sequence in sequences[:_ENOUGH]:
-            again = await self._perform(sequence.plan, self._patience, "again")
+        for plan in _to_repeat(sequences[:_ENOUGH]):
+            again = await self._perform(plan, self._patience, "again")
             if again is None:
                 return False
             self._in_vain[rule_id] = again
             if rule_id in self._violations(again):
-                await self._found_again(rule_id, sequence.plan, again)
+                await self._found_again(rule_id, plan, again)
                 return True
         return await self._settled_in_company(rule_id, sequences)
 
@@ -342,11 +357,8 @@ class Settling:
             name=name,
             slot=f"{name}-{self._done}",
             patience=patience,
+            rules=self._rules,
         )
         performed = await performance.perform(plan)
         self._counts += counts_of(performed)
         return None if performed.cut else performed
-
-
-# The one rule that nothing but waiting shows broken.
-_NEEDS_PATIENCE = "input.resumes"
