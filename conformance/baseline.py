@@ -82,7 +82,7 @@ def check_baseline(path: Path, results: Results) -> None:
     from conformance.judge.rule import catalogue
 
     verdicts = {rule.id: rule.verdict for rule in results.rules}
-    known = catalogue()
+    known = catalogue(results.spec)
     wrong: list[str] = []
     for entry in read_baseline(path):
         if entry.rule not in known:
@@ -98,7 +98,7 @@ def update_baseline(path: Path, results: Results) -> None:
     from conformance.judge.rule import catalogue
 
     there = read_baseline(path) if path.exists() else []
-    kept = {entry.rule: entry for entry in there if entry.rule in catalogue()}
+    kept = {entry.rule: entry for entry in there if entry.rule in catalogue(results.spec)}
     today = results.run.started[:10]
     verdicts = {rule.id: rule.verdict for rule in results.rules}
     violated = [rule for rule, verdict in verdicts.items() if verdict in ("fail", "warn")]

@@ -282,7 +282,7 @@ def _judged_again(
             path = folder / run / Path(file).name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(_decompressed(content))
-    rules = profile.rules_of(catalogue())
+    rules = profile.rules_of(catalogue(profile.spec))
     found = {}
     for each in sorted(folder.iterdir()):
         try:

@@ -98,7 +98,7 @@ def read_profile(path: Path) -> Profile:
     # Bad TOML, bad UTF-8 and integers of thousands of digits are all ValueErrors.
     except (ValueError, RecursionError, WrongShape) as error:
         raise UsageError(f"{path} is not a profile: {error}") from None
-    profile.rules_of(catalogue())
+    profile.rules_of(catalogue(profile.spec))
     return profile
 
 

@@ -84,7 +84,7 @@ def _runs(target: Target, profile: Profile, folder: Path, options: dict[str, Any
     from conformance.report.terminal import Progress
     from conformance.run import Telling
 
-    rules = profile.rules_of(catalogue())
+    rules = profile.rules_of(catalogue(profile.spec))
     runs = []
     for number, seed in enumerate(profile.seeds, 1):
         say(f"run {number} of {len(profile.seeds)}, seed {seed}", err=True)

@@ -47,7 +47,7 @@ def check_target(
     ``workers`` is as in ``drive``; ``expected`` are rules whose violation is known, with the
     reason. Raises the errors of ``conformance.errors``.
     """
-    chosen = dict(rules) if rules is not None else selected_rules()
+    chosen = dict(rules) if rules is not None else selected_rules(spec=target.spec)
     topics = None if rules is None else frozenset(rule.topic for rule in chosen.values())
     driven = drive(target, folder, telling=telling, workers=workers, topics=topics)
     history = read([folder])
@@ -130,7 +130,8 @@ def check(
         seed=seed,
         spec=spec,
     )
-    rules = selected_rules(_several(only), _several(skip)) if only or skip else None
+    narrowed = only or skip
+    rules = selected_rules(_several(only), _several(skip), spec=spec) if narrowed else None
     with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
         return check_target(target, folder=Path(folder), rules=rules).results
 
@@ -144,16 +145,19 @@ def judge_again(
     *,
     spec: str | None = None,
     rules: Mapping[str, Rule] | None = None,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
     expected: Mapping[str, str] | None = None,
 ) -> Checked:
     """Judge kept histories again, of one run or of several, and HAR files of others' traffic.
 
     Nothing is sent. Each run is judged by itself; several are told as one. The same input gives
-    the same results. Raises ``UsageError``.
+    the same results. ``only`` and ``skip`` narrow the rules of the revision. Raises
+    ``UsageError``.
     """
     kept = read_kept(paths)
     revision = revision_named(spec or one_spec(kept))
-    chosen = dict(rules) if rules is not None else selected_rules()
+    chosen = dict(rules) if rules is not None else selected_rules(only, skip, spec=revision.name)
     judged = []
     for each in kept:
         circumstances = replace(each.history.circumstances, spec=revision.name)

@@ -30,6 +30,8 @@ from conformance.options import (
     with_profile,
 )
 from conformance.replay import replay
+from conformance.specification.revisions import DEFAULT_REVISION
+from conformance.upgrading import upgrade
 from conformance.version import __version__
 
 
@@ -132,7 +134,7 @@ def _run(options: dict[str, Any]) -> int:
 
     target = target_from(options)
     only, skip = options.get("only") or (), options.get("skip") or ()
-    rules = selected_rules(only, skip) if only or skip else None
+    rules = selected_rules(only, skip, spec=target.spec) if only or skip else None
     expected = expected_by(options)
     check_writable(options)
     folder = options.get("history") or REPORTS / "history"
@@ -174,13 +176,16 @@ def judge_command(history: tuple[Path, ...], **options: Any) -> None:
     runs are judged one by one and told together. The same history gives the same verdicts.
     """
     from conformance.checking import judge_again
-    from conformance.run import selected_rules
 
-    only, skip = options.get("only") or (), options.get("skip") or ()
-    rules = selected_rules(only, skip) if only or skip else None
     expected = expected_by(options)
     check_writable(options)
-    checked = judge_again(list(history), spec=options.get("spec"), rules=rules, expected=expected)
+    checked = judge_again(
+        list(history),
+        spec=options.get("spec"),
+        only=options.get("only") or (),
+        skip=options.get("skip") or (),
+        expected=expected,
+    )
     options["history"] = history[0] if history[0].is_dir() else history[0].parent
     sys.exit(conclude(checked.results, options))
 
@@ -208,17 +213,36 @@ def diff(old: Path, new: Path, form: str) -> None:
 
 @main.command(epilog="Example: mcp-tasks-conformance rules polling.unknown-id")
 @click.argument("rule_id", required=False, metavar="[RULE]")
+@click.option("--spec", metavar="REVISION", help="Of which revision.  [default: 2026-07-28]")
+@click.option(
+    "--diff",
+    "between",
+    nargs=2,
+    metavar="OLD NEW",
+    help="What comes, goes, changes level or turns round between two revisions.",
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def rules(rule_id: str | None, as_json: bool) -> None:
+def rules(
+    rule_id: str | None, spec: str | None, between: tuple[str, str] | None, as_json: bool
+) -> None:
     """List the catalogue, or explain one RULE."""
     from conformance.judge.rule import catalogue
     from conformance.report.listing import as_json_text, explained, listed
 
-    chosen = catalogue()
+    if between is not None:
+        if rule_id or spec:
+            raise UsageError("--diff OLD NEW compares whole catalogues: leave out RULE and --spec")
+        from conformance.judge.succession import compare_revisions
+        from conformance.report.revisions import difference_json, difference_text
+
+        difference = compare_revisions(*between)
+        say(difference_json(difference) if as_json else difference_text(difference))
+        return
+    chosen = catalogue(spec or DEFAULT_REVISION)
     if rule_id:
         from conformance.run import selected_rules
 
-        chosen = selected_rules([rule_id])
+        chosen = selected_rules([rule_id], spec=spec or DEFAULT_REVISION)
     if as_json:
         say(as_json_text(chosen.values()))
     elif rule_id in chosen:
@@ -228,6 +252,7 @@ def rules(rule_id: str | None, as_json: bool) -> None:
 
 
 main.add_command(replay)
+main.add_command(upgrade)
 main.add_command(certify)
 main.add_command(verify)
 
@@ -303,6 +328,13 @@ def doctor(context: click.Context, /, **_: Any) -> None:
 @click.option(
     "--official-names", is_flag=True, help="Also offer the official suite's fixture tools."
 )
+@click.option(
+    "--revision",
+    type=click.Choice(["2026-07-28", "2025-11-25", "both"]),
+    default=DEFAULT_REVISION,
+    show_default=True,
+    help="What to speak; both: on the same URL.",
+)
 @click.option("--fault", metavar="NAME", help="Be wrong in one thing.")
 @click.option("--variant", metavar="NAME", help="Be different, and right.")
 @click.option("--list-faults", is_flag=True, help="List the faults and end.")
@@ -312,11 +344,11 @@ def serve(**options: Any) -> None:
     from conformance.places import fixtures_module
 
     if options["list_faults"]:
-        for fault in _faults().values():
+        for fault in fixtures_module("serve").faults_of(options["revision"]).values():
             say(f"{fault.name}: {fault.summary} (breaks {fault.breaks})")
         return
     if options["list_variants"]:
-        for variant in fixtures_module("variants").load_variants().values():
+        for variant in fixtures_module("serve").variants_of(options["revision"]).values():
             say(f"{variant.name}: {variant.summary}")
         return
     settings = _settings(options)
@@ -326,17 +358,11 @@ def serve(**options: Any) -> None:
         raise UsageError(f"cannot serve ({error}): `--port 0` takes any free port") from None
 
 
-def _faults() -> dict[str, Any]:
-    from conformance.places import fixtures_module
-
-    faults: dict[str, Any] = fixtures_module("faults").load_faults()
-    return {**faults, **fixtures_module("faults.combinations").load_combinations()}
-
-
 def _settings(options: dict[str, Any]) -> Any:
     from conformance.places import fixtures_module
 
-    settings = fixtures_module("serve").Settings
+    serving = fixtures_module("serve")
+    revision = options.get("revision", DEFAULT_REVISION)
     tokens = {}
     for text in options.get("token") or ():
         caller, equals, token = text.partition("=")
@@ -353,6 +379,7 @@ def _settings(options: dict[str, Any]) -> Any:
         "poll_interval_ms": options["poll_interval"],
         "ttl_ms": options["ttl"],
         "official_names": options["official_names"],
+        "revision": revision,
         "fault": options["fault"],
         "variant": options["variant"],
     }
@@ -360,11 +387,12 @@ def _settings(options: dict[str, Any]) -> Any:
         name = options.get(kind)
         if name is None:
             continue
-        known = _faults() if kind == "fault" else fixtures_module("variants").load_variants()
+        known = getattr(serving, f"{kind}s_of")(revision)
         if name not in known:
-            raise UsageError(f"unknown {kind} {name!r}: `serve --list-{kind}s` lists them")
+            spoken = "" if revision == DEFAULT_REVISION else f" --revision {revision}"
+            raise UsageError(f"unknown {kind} {name!r}: `serve{spoken} --list-{kind}s` lists them")
         values.update(known[name].settings)
-    return settings(**values)
+    return serving.Settings(**values)
 
 
 @main.command(epilog="Example: mcp-tasks-conformance demo --html report.html")

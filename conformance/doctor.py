@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conformance.drive.driver import Driver
-from conformance.drive.exploration import look_at_server
+from conformance.drive.manners import manner_of
 from conformance.drive.running import in_event_loop, new_session, new_wire, redactor_of
 from conformance.drive.surroundings import Surroundings
 from conformance.drive.tools import planned
 from conformance.errors import NothingToJudge, UsageError
 from conformance.run import circumstances_of
 from conformance.specification.names import EXTENSION
+from conformance.specification.revisions import DISCOVER, INITIALIZE, revision_named
 from conformance.target.target import Target
 from conformance.wire.exchange import JsonObject
 from conformance.wire.history import HistoryWriter
@@ -26,6 +26,11 @@ from conformance.wire.parsing import dump_json
 # Long enough for a slow server, short enough for whoever waits.
 _SECONDS = 60.0
 _TOOLS_SHOWN = 50
+# What a server advertises that has tasks, by how it is greeted.
+_OFFERS = {
+    DISCOVER: ("extension", EXTENSION),
+    INITIALIZE: ("capability", "tasks.requests.tools.call"),
+}
 # Seconds from one look at a server that is not there yet to the next.
 _BETWEEN_LOOKS = 0.2
 
@@ -73,7 +78,8 @@ async def _look(target: Target) -> tuple[Surroundings, list[JsonObject]]:
             session = new_session(target, Surroundings(), wire, seconds=_SECONDS)
             writer = HistoryWriter(Path(folder) / "doctor.jsonl", circumstances_of(target, ""))
             try:
-                return await look_at_server(Driver(session, "doctor", writer))
+                manner = manner_of(target.spec)
+                return await manner.look(manner.driver_class(session, "doctor", writer))
             finally:
                 writer.close()
 
@@ -85,10 +91,11 @@ def _server_findings(target: Target, found: Surroundings) -> Iterator[Finding]:
         yield Finding("problem", "discovery", "server/discover is not served")
     else:
         yield Finding("ok", "versions", ", ".join(found.versions) or "none named")
+    what, where = _OFFERS[revision_named(target.spec).greeting]
     if found.extension:
-        yield Finding("ok", "extension", f"{EXTENSION} is advertised")
+        yield Finding("ok", what, f"{where} is advertised")
     else:
-        yield Finding("problem", "extension", f"{EXTENSION} is not advertised")
+        yield Finding("problem", what, f"{where} is not advertised")
     yield Finding(
         "ok", "callers", "two" if target.other_headers else "one (--other-header adds another)"
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from conformance.errors import UsageError
+from conformance.specification.revisions import DEFAULT_REVISION
 
 if TYPE_CHECKING:
     from conformance.target.target import Target
@@ -206,7 +207,6 @@ def _was_said(context: click.Context, name: str) -> bool:
 
 def target_from(options: dict[str, Any]) -> Target:
     """The target that the options of ``run`` or ``doctor`` mean. Raises ``UsageError``."""
-    from conformance.specification.revisions import DEFAULT_REVISION
     from conformance.target.target import (
         header_from_environment,
         named_tool,

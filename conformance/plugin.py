@@ -52,7 +52,9 @@ class DrivePlan:
     @property
     def scenarios(self) -> list[Scenario]:
         """The scenarios that are to run, by name."""
-        found = chosen(all_scenarios(), effort=self.target.effort, topics=self.topics)
+        found = chosen(
+            all_scenarios(self.target.spec), effort=self.target.effort, topics=self.topics
+        )
         return [s for s in found if self.alone is None or s.alone == self.alone]
 
 

@@ -10,16 +10,16 @@ from importlib import metadata
 from pathlib import Path
 
 from conformance import plugin
-from conformance.drive.driver import Driver
-from conformance.drive.exploration import look_at_server
+from conformance.drive.manners import manner_of
 from conformance.drive.running import Running, in_event_loop, new_session, new_wire, redactor_of
 from conformance.drive.sequences.extents import further_seconds
 from conformance.drive.sequences.finds import forget as forget_sequences
 from conformance.drive.surroundings import Surroundings, ToolUse, surroundings_from_json
-from conformance.drive.tools import planned, try_tools
+from conformance.drive.tools import planned
 from conformance.engine import drive_with_pytest
 from conformance.errors import UsageError
 from conformance.judge.rule import Rule, catalogue
+from conformance.specification.revisions import DEFAULT_REVISION
 from conformance.target.roles import roles_seen
 from conformance.target.target import Target
 from conformance.wire.exchange import Exchange
@@ -152,14 +152,15 @@ async def look_around(
     async with new_wire(target) as wire:
         session = new_session(target, Surroundings(), wire, seconds=seconds, on_exchange=remember)
         writer = HistoryWriter(path, circumstances)
-        driver = Driver(session, DISCOVERY, writer)
+        manner = manner_of(target.spec)
+        driver = manner.driver_class(session, DISCOVERY, writer)
         try:
             telling.doing("looking at the server")
-            found, listed = await look_at_server(driver)
+            found, listed = await manner.look(driver)
             uses = planned(target, found, listed)
             if uses:
                 telling.doing(f"trying {len(uses)} tools")
-            uses = await try_tools(driver, uses, telling.doing)
+            uses = await manner.try_tools(driver, uses, listed, telling.doing)
             await driver.tidy_up()
         finally:
             writer.close()
@@ -194,10 +195,12 @@ def _plain_drive(plan: plugin.DrivePlan) -> str:
     return next(filter(None, reasons), "")
 
 
-def selected_rules(only: Sequence[str] = (), skip: Sequence[str] = ()) -> dict[str, Rule]:
-    """The catalogue, narrowed. An entry may be an id or a whole topic. Raises ``UsageError``
-    for one that matches nothing."""
-    rules = catalogue()
+def selected_rules(
+    only: Sequence[str] = (), skip: Sequence[str] = (), *, spec: str = DEFAULT_REVISION
+) -> dict[str, Rule]:
+    """The catalogue of a revision, narrowed. An entry may be an id or a whole topic. Raises
+    ``UsageError`` for one that matches nothing."""
+    rules = catalogue(spec)
 
     def matching(entry: str) -> set[str]:
         found = {r for r in rules if r == entry or r.partition(".")[0] == entry.rstrip(".*")}

@@ -37,7 +37,7 @@ from conformance.checking import judge_again
 from conformance.cli import main
 from conformance.errors import UsageError
 from conformance.judge.observation import broken
-from conformance.judge.rule import MUST, RULES, catalogue, rule
+from conformance.judge.rule import MUST, RULES, adopt, catalogue
 from conformance.places import profiles_directory
 from conformance.report.results import Results
 from conformance.wire.exchange import Exchange
@@ -228,12 +228,14 @@ def test_a_new_rule_does_not_join_a_profile(
 ) -> None:
     content, _ = issued(tmp_path, small)
     before = verify(content)
-    monkeypatch.setattr("conformance.judge.rule.RULES", dict(RULES))
+    package = "conformance.judge.rules"
+    monkeypatch.setitem(RULES, package, dict(RULES[package]))
 
-    @rule("polling.never-right", MUST, "https://example.com/")
     def never_right(history: Any) -> Any:
         """Nothing is right."""
         yield broken(history.exchanges[0], "nothing is right")
+
+    adopt(never_right, "polling.never-right", MUST, "https://example.com/", into=package)
 
     assert "polling.never-right" in catalogue()
     assert problems(small, results_of(runs_of(tmp_path / "later"))) == []

@@ -169,8 +169,8 @@ def test_another_revision_judges_by_its_own_version(
 
 def test_an_unknown_revision_is_a_wrong_command_line(tmp_path: Path) -> None:
     folder = kept(tmp_path / "run", session())
-    with pytest.raises(UsageError, match="unknown revision 'draft'"):
-        judge_again([folder], spec="draft")
+    with pytest.raises(UsageError, match="unknown revision '2024'"):
+        judge_again([folder], spec="2024")
 
 
 # ---- the command ---------------------------------------------------------------------------

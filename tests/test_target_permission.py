@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.drive.exploration import _permitted
+from conformance.drive.exploration import is_permitted
 from conformance.target.permission import may_call
 from conformance.target.target import FIXTURE_TOOLS, Target, named_tool
 
@@ -49,7 +49,7 @@ def test_annotations(annotations: object, safe: str) -> None:
 
 
 def permitted(tool: dict[str, Any], url: str, **options: Any) -> bool:
-    return _permitted(Target(url=url, **options), tool)
+    return is_permitted(Target(url=url, **options), tool)
 
 
 HERE, THERE = "http://127.0.0.1:1/mcp", "https://example.com/mcp"

@@ -18,6 +18,7 @@ import anyio
 
 from conformance.drive.answers import ACCEPT, answers_to
 from conformance.drive.draft import Draft, mirrored_parameters, request
+from conformance.drive.pulse import Pulse
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.specification.names import (
     DISCOVER,
@@ -31,7 +32,7 @@ from conformance.specification.revisions import Revision, revision_named
 from conformance.specification.states import INPUT_REQUIRED, STATUSES, is_terminal
 from conformance.target.target import FIRST, Target
 from conformance.wire.client import Wire
-from conformance.wire.exchange import ORDINARY, Exchange, Fault, JsonObject, Sent
+from conformance.wire.exchange import HELD_UP, ORDINARY, Exchange, Fault, JsonObject, Sent
 from conformance.wire.history import Recorder
 from conformance.wire.parsing import parse_json
 from conformance.wire.secrets import Redactor
@@ -47,6 +48,8 @@ GONE_AFTER = 6
 GIVE_UP_AFTER = 8
 # A task that has waited for so long, with nothing open that was not answered, waits for ever.
 STALLED_SECONDS = 5.0
+# Of what was answered sooner it does not matter whether the suite was held up.
+_TELLING_SECONDS = 0.1
 
 
 class ServerGone(Exception):
@@ -80,6 +83,7 @@ class Session:
         self.at_once = anyio.CapacityLimiter(24)
         self.calls_at_once = anyio.CapacityLimiter(8)
         self.plain_calls_at_once = anyio.CapacityLimiter(12)
+        self.pulse = Pulse()
         self._missed = 0
 
     def remaining(self) -> float:
@@ -318,9 +322,19 @@ class Driver:
     def _record(self, exchange: Exchange) -> None:
         """Keep it, without secrets. The scenario goes on with what really came: an id that
         happens to hold a secret still has to be sent as it is."""
-        kept = self.session.redactor.exchange(exchange)
+        kept = self.session.redactor.exchange(self._with_hold_ups(exchange))
         self._writer.append(kept)
         self.session.noticed(kept)
+
+    def _with_hold_ups(self, exchange: Exchange) -> Exchange:
+        """The exchange with a note of how long the suite itself was held up meanwhile."""
+        took = exchange.ended - exchange.started
+        if took < _TELLING_SECONDS:
+            return exchange
+        held_up = self.session.pulse.held_up(exchange.started, exchange.ended)
+        if held_up < _TELLING_SECONDS / 10:
+            return exchange
+        return replace(exchange, notes={**exchange.notes, HELD_UP: round(held_up, 3)})
 
     def _places_for(self, exchange: Exchange) -> anyio.CapacityLimiter:
         """Among which others a request takes its turn."""

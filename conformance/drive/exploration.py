@@ -36,11 +36,11 @@ async def look_at_server(driver: Driver) -> tuple[Surroundings, list[JsonObject]
         result = await _discovered(driver)
     except NothingToJudge as error:
         raise NothingToJudge(driver.session.redactor.text(str(error))) from None
-    listed = await _list_tools(driver)
+    listed = await list_all_tools(driver)
     capabilities = _object(result.get("capabilities"))
     versions = result.get("supportedVersions")
     names = [tool["name"] for tool in listed]
-    permitted = {tool["name"] for tool in listed if _permitted(driver.target, tool)}
+    permitted = {tool["name"] for tool in listed if is_permitted(driver.target, tool)}
     return (
         Surroundings(
             server=_object(_object(result.get("_meta")).get(META_SERVER_INFO)),
@@ -60,13 +60,14 @@ async def _discovered(driver: Driver) -> JsonObject:
     judged all the same."""
     discovered = await driver.discover(seconds=min(10.0, max(driver.target.max_wait, 1.0)))
     url = driver.session.redactor.url(driver.target.url)
-    _complain_about_transport(discovered, url)
+    complain_about_transport(discovered, url)
     if discovered.result is None:
         await _complain_about_era(driver, discovered, url)
     return discovered.result or {}
 
 
-def _permitted(target: Target, tool: JsonObject) -> bool:
+def is_permitted(target: Target, tool: JsonObject) -> bool:
+    """Whether a tool of ``tools/list`` may be called, by what the user said."""
     named = {each.name for each in target.tools}
     if target.loopback and target.explore != "none":
         # A server that was prepared for the official suite needs no options here.
@@ -74,7 +75,7 @@ def _permitted(target: Target, tool: JsonObject) -> bool:
     return may_call(tool, named=named, explore=target.explore, loopback=target.loopback)
 
 
-def _complain_about_transport(exchange: Exchange, url: str) -> None:
+def complain_about_transport(exchange: Exchange, url: str) -> None:
     fault = exchange.fault
     if fault is not None:
         advice = {
@@ -145,7 +146,7 @@ async def _legacy_version(driver: Driver) -> str | None:
     return version if isinstance(version, str) else None
 
 
-async def _list_tools(driver: Driver) -> list[JsonObject]:
+async def list_all_tools(driver: Driver) -> list[JsonObject]:
     """All tools, page by page, each name once. Ends with what came so far where the server
     stops answering or goes on for too long."""
     tools: dict[str, JsonObject] = {}

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from conformance.drive.driver import Driver, OutOfTime, ServerGone, Session
+from conformance.drive.driver import OutOfTime, ServerGone, Session
+from conformance.drive.manners import manner_of
 from conformance.drive.scenario import Scenario
 from conformance.drive.surroundings import Surroundings
 from conformance.target.target import Target
@@ -137,13 +138,16 @@ class Running(AbstractContextManager["Running"]):
                     process=self._process,
                     on_exchange=self._on_exchange,
                 )
-                async with anyio.create_task_group() as group:
+                async with anyio.create_task_group() as beating:
+                    beating.start_soon(session.pulse.beat)
+                    async with anyio.create_task_group() as group:
+                        for scenario in self._scenarios:
+                            if not scenario.alone:
+                                group.start_soon(self._drive_one, session, scenario)
                     for scenario in self._scenarios:
-                        if not scenario.alone:
-                            group.start_soon(self._drive_one, session, scenario)
-                for scenario in self._scenarios:
-                    if scenario.alone:
-                        await self._drive_one(session, scenario)
+                        if scenario.alone:
+                            await self._drive_one(session, scenario)
+                    beating.cancel_scope.cancel()
         finally:
             for future in self._results.values():
                 if not future.done():
@@ -164,7 +168,7 @@ async def drive_one(
 ) -> str:
     """Drive one scenario. Returns why it ended early, or an empty text."""
     writer = HistoryWriter(folder / f"{scenario.name}.jsonl", circumstances)
-    driver = Driver(session, scenario.name, writer)
+    driver = manner_of(session.target.spec).driver_class(session, scenario.name, writer)
     reason = ""
     try:
         with anyio.move_on_after(max(session.remaining(), 0)) as scope:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from conformance.drive.driver import Driver
+from conformance.specification.revisions import DEFAULT_REVISION, revision_named
 from conformance.target.target import EFFORTS
 
 Drive = Callable[[Driver], Awaitable[None]]
@@ -32,7 +33,8 @@ class Scenario:
     alone: bool = False
 
 
-SCENARIOS: dict[str, Scenario] = {}
+# The scenarios of each package of scenarios, by their names.
+SCENARIOS: dict[str, dict[str, Scenario]] = {}
 
 
 def scenario(
@@ -43,24 +45,29 @@ def scenario(
     effort: str = "quick",
     alone: bool = False,
 ) -> Callable[[Drive], Drive]:
-    """Declare a scenario. ``also`` names further topics that it feeds."""
+    """Declare a scenario of the package that its function is in. ``also`` names further topics
+    that it feeds."""
 
     def declare(function: Drive) -> Drive:
-        if name in SCENARIOS:
+        scenarios = SCENARIOS.setdefault(function.__module__.rpartition(".")[0], {})
+        if name in scenarios:
             raise ValueError(f"two scenarios are called {name}")
         topics = (name.partition(".")[0], *also)
-        SCENARIOS[name] = Scenario(name, function, topics, needs, effort, alone)
+        scenarios[name] = Scenario(name, function, topics, needs, effort, alone)
         return function
 
     return declare
 
 
-def all_scenarios() -> list[Scenario]:
-    """Every scenario, by name; the modules of this package are loaded first."""
-    package = importlib.import_module("conformance.drive.scenarios")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
-    return [SCENARIOS[name] for name in sorted(SCENARIOS)]
+def all_scenarios(revision: str = DEFAULT_REVISION) -> list[Scenario]:
+    """Every scenario of a revision, by name; the modules of its packages are loaded first."""
+    found: dict[str, Scenario] = {}
+    for name in revision_named(revision).scenarios:
+        package = importlib.import_module(name)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{name}.{module.name}")
+        found.update(SCENARIOS.get(name, {}))
+    return [found[name] for name in sorted(found)]
 
 
 def chosen(

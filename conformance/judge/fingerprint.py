@@ -27,6 +27,7 @@ from conformance.specification.names import (
     TOOLS_CALL,
     TOOLS_LIST,
 )
+from conformance.specification.revisions import INITIALIZE, revision_named
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
 
@@ -146,6 +147,8 @@ def fingerprint_of(history: History) -> Fingerprint | None:
 
 
 def _fingerprint_of(history: History) -> Fingerprint | None:
+    if revision_named(history.circumstances.spec).greeting == INITIALIZE:
+        return None
     # What a server does under the older protocol itself is as it should be.
     ours = [e for e in history.exchanges if of_this_revision(e, history)]
     found: list[Observation] = []

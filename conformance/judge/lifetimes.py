@@ -7,13 +7,10 @@ after the end of a task's time only where every one of them allows no other read
 
 from __future__ import annotations
 
-from datetime import timezone
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-
+from conformance.judge.clocks import DATE_LAGS_SECONDS, age_when_called, created_at, server_time
 from conformance.judge.lives import Life, lives
 from conformance.judge.requests import is_careful
-from conformance.judge.times import SECOND, Moment, moment_of
+from conformance.judge.times import SECOND
 from conformance.specification.names import (
     CODE_NAMES,
     INVALID_PARAMS,
@@ -21,6 +18,7 @@ from conformance.specification.names import (
     META_CLIENT_INFO,
     META_PROTOCOL_VERSION,
     TASKS_GET,
+    VERSIONS_OF_SESSIONS,
 )
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
@@ -31,24 +29,6 @@ AFTER_RESTART = "after-restart"
 # Clocks drift, and a server rounds: so much of the time, and so many seconds, prove nothing.
 _DRIFT = 0.02
 _ROUNDING_SECONDS = 0.05
-# A Date is cut to seconds, and many servers make a new one only once a second.
-_DATE_LAGS_SECONDS = 2.0
-
-
-def server_time(exchange: Exchange) -> float | None:
-    """The ``Date`` header of a response, in seconds since 1970."""
-    text = exchange.response_header("date")
-    return None if text is None else _seconds_since_1970(text)
-
-
-# A second's answers have the same text, and many rules ask.
-@lru_cache(maxsize=4096)
-def _seconds_since_1970(text: str) -> float | None:
-    try:
-        told = parsedate_to_datetime(text)
-    except (TypeError, ValueError, IndexError):
-        return None
-    return (told if told.tzinfo else told.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def ttl_seconds(value: object) -> float | None:
@@ -65,9 +45,9 @@ def _ttls_that_may_count(life: Life, exchange: Exchange) -> list[float]:
     """The ttlMs last seen before an exchange began, and any seen while it was under way."""
     counting: list[float] = []
     for sighting in life.sightings:
-        if "ttlMs" not in sighting.task:
+        if sighting.ttl_name not in sighting.task:
             continue
-        ttl = ttl_seconds(sighting.task["ttlMs"])
+        ttl = ttl_seconds(sighting.task[sighting.ttl_name])
         if ttl is None or sighting.began >= exchange.ended:
             continue
         if sighting.ended <= exchange.started:
@@ -86,19 +66,15 @@ def _shortens_ttls(history: History) -> bool:
     for life in lives(history).values():
         longest = 0.0
         for sighting in life.sightings:
-            ttl = ttl_seconds(sighting.task["ttlMs"]) if "ttlMs" in sighting.task else None
+            name = sighting.ttl_name
+            ttl = ttl_seconds(sighting.task[name]) if name in sighting.task else None
             if ttl is not None and ttl < longest:
                 return True
             longest = max(longest, ttl or 0.0)
     return False
 
 
-def _created_at(creation: Exchange) -> Moment | None:
-    text = (creation.handle or {}).get("createdAt")
-    return moment_of(text) if isinstance(text, str) else None
-
-
-def certainly_within_ttl(life: Life, exchange: Exchange) -> bool:
+def certainly_within_ttl(life: Life, exchange: Exchange, history: History) -> bool:
     """Whether an exchange was answered before ``createdAt`` plus the latest ``ttlMs``."""
     ttls = _ttls_that_may_count(life, exchange)
     creation = life.creation
@@ -107,15 +83,12 @@ def certainly_within_ttl(life: Life, exchange: Exchange) -> bool:
     ttl = min(ttls)
     if ttl == UNLIMITED:
         return True
-    created = _created_at(creation)
+    created = created_at(creation)
     # The task may be a little older than it could be seen: createdAt is cut to its resolution.
     older = created.resolution / SECOND if created is not None else 1.0
     if created is not None and created.zoned:
         at = created.nanoseconds / SECOND
-        answered = server_time(creation)
-        if answered is not None and answered - at > 1 + creation.ended - creation.started:
-            # By the server's own clock the task is older than the call that handed it out.
-            older = answered + _DATE_LAGS_SECONDS - at
+        older = max(older, age_when_called(creation, history))
         now = server_time(exchange)
         if now is not None and now >= at + ttl:
             return False
@@ -132,15 +105,15 @@ def certainly_after_ttl(life: Life, exchange: Exchange) -> bool:
     ttl = max(ttls)
     if ttl == UNLIMITED:
         return False
-    created = _created_at(creation)
+    created = created_at(creation)
     answered = server_time(creation)
     newer = 0.0
     if created is not None and created.zoned and answered is not None:
         at = created.nanoseconds / SECOND
         # A createdAt ahead of the server's own Date: its time ends that much later.
-        newer = max(at - answered - _DATE_LAGS_SECONDS, 0.0)
+        newer = max(at - answered - DATE_LAGS_SECONDS, 0.0)
         now = server_time(exchange)
-        if now is not None and now + _DATE_LAGS_SECONDS < at + ttl:
+        if now is not None and now + DATE_LAGS_SECONDS < at + ttl:
             return False
     elapsed = exchange.started - creation.ended - newer
     return elapsed > ttl * (1 + _DRIFT) + _ROUNDING_SECONDS
@@ -151,12 +124,13 @@ def asked_by_its_caller(life: Life, exchange: Exchange, history: History) -> boo
     caller and on the URL that the task was made with, and with no member that is out of place.
     """
     creation = life.creation
-    meta = exchange.params.get("_meta")
+    in_session = exchange.protocol_version in VERSIONS_OF_SESSIONS
+    meta = exchange.params.get("_meta", {} if in_session else None)
     return (
         creation is not None
         and exchange.caller == creation.caller
         and exchange.replica == creation.replica
-        and exchange.declares_tasks
+        and (exchange.declares_tasks or in_session)
         and is_careful(exchange, history)
         and set(exchange.params) <= {"taskId", "inputResponses", "_meta"}
         and isinstance(meta, dict)

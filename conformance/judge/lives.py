@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.judge.clocks import age_when_called
 from conformance.specification.names import (
+    STATUS_NOTIFICATION,
     TASK_NOTIFICATION,
     TASKS_CANCEL,
     TASKS_UPDATE,
     TOOLS_CALL,
+    VERSIONS_OF_SESSIONS,
 )
 from conformance.specification.revisions import revision_named
 from conformance.specification.states import is_terminal
@@ -43,6 +46,19 @@ class Sighting:
     def terminal(self) -> bool:
         return is_terminal(self.status)
 
+    @once
+    def pointer(self) -> str:
+        """Where the task stands in its message: the handle of 2025-11-25 is nested."""
+        if self.how == "notification":
+            return "/params"
+        nested = self.how == "handle" and self.exchange.protocol_version in VERSIONS_OF_SESSIONS
+        return "/result/task" if nested else "/result"
+
+    @once
+    def ttl_name(self) -> str:
+        """The member that tells how long the task is kept, in its revision's words."""
+        return "ttl" if self.exchange.protocol_version in VERSIONS_OF_SESSIONS else "ttlMs"
+
     def certainly_before(self, other: Sighting) -> bool:
         """Whether the other began after this one ended: only then does order mean anything."""
         return self.ended <= other.began
@@ -50,10 +66,14 @@ class Sighting:
 
 @dataclass
 class Life:
-    """One task: who made it and all that was seen of it, in the order it began."""
+    """One task: who made it and all that was seen of it, in the order it began.
+
+    ``age`` is how many seconds older it is than the call that made it.
+    """
 
     task_id: str
     creation: Exchange | None = None
+    age: float = 0.0
     sightings: list[Sighting] = field(default_factory=list)
     updates: list[Exchange] = field(default_factory=list)
     cancels: list[Exchange] = field(default_factory=list)
@@ -68,6 +88,11 @@ class Life:
     @property
     def caller(self) -> str:
         return self.creation.caller if self.creation is not None else "first"
+
+    @property
+    def creation_ended(self) -> float:
+        """When the handle came, in monotonic seconds."""
+        return self.creation.ended if self.creation is not None else 0.0
 
     @property
     def first_terminal(self) -> Sighting | None:
@@ -124,13 +149,13 @@ def _content(result: object) -> Any:
 
 def may_have_expired(life: Life, at: float) -> bool:
     """Whether the ttlMs of a task, the shortest it was ever told, may be over at a moment."""
-    told = [s.task.get("ttlMs") for s in life.sightings]
+    told = [s.task.get(s.ttl_name) for s in life.sightings]
     durations = [
         t for t in told if isinstance(t, int | float) and not isinstance(t, bool) and abs(t) < 2**53
     ]
     if life.creation is None or not durations:
         return False
-    return at >= life.creation.started + min(durations) / 1000
+    return at >= life.creation.started - life.age + min(durations) / 1000
 
 
 def _tells_of(life: Life, read: Exchange, version: str) -> bool:
@@ -141,6 +166,7 @@ def _tells_of(life: Life, read: Exchange, version: str) -> bool:
 
 def _lives(history: History) -> dict[str, Life]:
     version = revision_named(history.circumstances.spec).protocol_version
+    notification = STATUS_NOTIFICATION if version in VERSIONS_OF_SESSIONS else TASK_NOTIFICATION
     found: dict[str, Life] = {}
     seeds = [(exchange, exchange.handle or {}) for exchange in handles(history)]
     times = Counter(str(seed.get("taskId")) for _, seed in seeds)
@@ -148,7 +174,7 @@ def _lives(history: History) -> dict[str, Life]:
         task_id = seed.get("taskId")
         # Of an id that was given to two tasks nothing can be said; creation.unique-ids tells.
         if isinstance(task_id, str) and times[task_id] == 1:
-            life = found[task_id] = Life(task_id, exchange)
+            life = found[task_id] = Life(task_id, exchange, age_when_called(exchange, history))
             life.sightings.append(
                 Sighting("handle", exchange, seed, exchange.started, exchange.ended)
             )
@@ -168,7 +194,7 @@ def _lives(history: History) -> dict[str, Life]:
                     )
         for at, message in exchange.notifications:
             params = message.get("params")
-            if message.get("method") == TASK_NOTIFICATION and isinstance(params, dict):
+            if message.get("method") == notification and isinstance(params, dict):
                 told = found.get(str(params.get("taskId")))
                 if told is not None:
                     told.sightings.append(

@@ -10,11 +10,10 @@ from conformance.specification.names import (
     EXTENSION,
     HEADER_METHOD,
     HEADER_NAME,
-    HEADER_VERSION,
     META_CLIENT_CAPABILITIES,
-    META_PROTOCOL_VERSION,
     TASK_METHODS,
     TOOLS_CALL,
+    VERSIONS_OF_SESSIONS,
 )
 from conformance.specification.revisions import revision_named
 from conformance.target.target import FIRST
@@ -31,10 +30,7 @@ def of_this_revision(exchange: Exchange, history: History) -> bool:
 
     A server that also speaks an older protocol serves its requests by its rules.
     """
-    wanted = revision_named(history.circumstances.spec).protocol_version
-    meta = exchange.params.get("_meta")
-    version = meta.get(META_PROTOCOL_VERSION) if isinstance(meta, dict) else None
-    return version == wanted and exchange.request_header(HEADER_VERSION) == wanted
+    return exchange.protocol_version == revision_named(history.circumstances.spec).protocol_version
 
 
 def is_careful(exchange: Exchange, history: History) -> bool:
@@ -54,6 +50,8 @@ def _is_careful(exchange: Exchange, history: History) -> bool:
         return False
     if not of_this_revision(exchange, history):
         return False
+    if exchange.protocol_version in VERSIONS_OF_SESSIONS:
+        return True  # headers that repeat the body came later
     if exchange.request_header(HEADER_METHOD) != exchange.method:
         return False
     member = _NAMED_BY.get(str(exchange.method))

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from conformance.judge.observation import Observation
+from conformance.specification.revisions import DEFAULT_REVISION, revision_named
 from conformance.wire.history import History
 
 MUST = "must"
@@ -54,29 +55,56 @@ class Rule:
         return "fail" if self.level in (MUST, IMPLIED) else "warn"
 
 
-RULES: dict[str, Rule] = {}
+# The rules of each package of rules, by their ids. A revision is judged by some of these packages.
+RULES: dict[str, dict[str, Rule]] = {}
 
 
 def rule(
     id: str, level: str, source: str, *, needs: tuple[str, ...] = (), after: tuple[str, ...] = ()
 ) -> Callable[[Judge], Judge]:
-    """Declare a rule of the catalogue. The function's docstring is its title (first line)
-    and explanation (the rest)."""
-    if level not in LEVELS:
-        raise ValueError(f"{id}: unknown level {level!r}")
+    """Declare a rule of the package that its function is in. The function's docstring is the
+    rule's title (first line) and explanation (the rest)."""
 
     def declare(function: Judge) -> Judge:
-        if id in RULES:
-            raise ValueError(f"two rules are called {id}")
-        title, _, explanation = (inspect.getdoc(function) or "").partition("\n")
-        if not title:
-            raise ValueError(f"{id} has no title")
-        RULES[id] = Rule(
-            id, level, source, title.strip(), explanation.strip(), function, needs, after
-        )
+        package = function.__module__.rpartition(".")[0]
+        _declare(function, id, level, source, needs, after, package)
         return function
 
     return declare
+
+
+def adopt(
+    judge: Judge,
+    id: str,
+    level: str,
+    source: str,
+    *,
+    into: str,
+    needs: tuple[str, ...] = (),
+    after: tuple[str, ...] = (),
+) -> None:
+    """Declare a rule of the package ``into`` that is judged as one of another revision is."""
+    _declare(judge, id, level, source, needs, after, into)
+
+
+def _declare(
+    function: Judge,
+    id: str,
+    level: str,
+    source: str,
+    needs: tuple[str, ...],
+    after: tuple[str, ...],
+    package: str,
+) -> None:
+    if level not in LEVELS:
+        raise ValueError(f"{id}: unknown level {level!r}")
+    rules = RULES.setdefault(package, {})
+    if id in rules:
+        raise ValueError(f"two rules are called {id}")
+    title, _, explanation = (inspect.getdoc(function) or "").partition("\n")
+    if not title:
+        raise ValueError(f"{id} has no title")
+    rules[id] = Rule(id, level, source, title.strip(), explanation.strip(), function, needs, after)
 
 
 # The order of the catalogue, which reports keep.
@@ -86,6 +114,8 @@ TOPICS = (
     "polling",
     "lifecycle",
     "outcome",
+    "results",
+    "listing",
     "input",
     "cancellation",
     "expiry",
@@ -99,10 +129,22 @@ TOPICS = (
 )
 
 
-def catalogue() -> dict[str, Rule]:
-    """Every rule, topic by topic, in the order in which each topic declares them."""
-    package = importlib.import_module("conformance.judge.rules")
+def catalogue(revision: str = DEFAULT_REVISION) -> dict[str, Rule]:
+    """Every rule of a revision, topic by topic, in the order in which each topic declares them.
+
+    A later package of the revision replaces rules of an earlier one by their ids. Raises
+    ``UsageError`` for an unknown revision.
+    """
+    known = revision_named(revision)
+    rules: dict[str, Rule] = {}
+    for package in known.rules:
+        rules.update(_rules_of(package))
+    kept = [rule for rule in rules.values() if rule.id not in known.withdrawn]
+    return {rule.id: rule for rule in sorted(kept, key=lambda r: TOPICS.index(r.topic))}
+
+
+def _rules_of(name: str) -> dict[str, Rule]:
+    package = importlib.import_module(name)
     for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
-    ordered = sorted(RULES.values(), key=lambda rule: TOPICS.index(rule.topic))
-    return {rule.id: rule for rule in ordered}
+        importlib.import_module(f"{name}.{module.name}")
+    return RULES.get(name, {})

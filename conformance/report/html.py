@@ -6,18 +6,10 @@ only the style and the script that are in it, by their hashes.
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
-import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-from urllib.parse import urlsplit
 
-import jinja2
 from markupsafe import Markup, escape
 
 from conformance.judge.rule import ADVICE, IMPLIED, LEVELS, MUST, SHOULD
@@ -31,16 +23,15 @@ from conformance.report.findings import (
     response_words,
     summary_line,
 )
+from conformance.report.page import asset, digest, template
 from conformance.report.picture import Picture, picture
 from conformance.report.printing import Line, request_lines, response_lines
 from conformance.report.results import Results, RuleResult
 from conformance.report.visible import visible
 
-_TEMPLATES = Path(__file__).parent / "templates"
 # The most characters of printed exchanges and curl lines in one report, as HTML.
 _ROOM = 2_000_000
 _REPRODUCER_LIMIT = 100_000
-_TEXT_LIMIT = 1000
 _TOOLS_SHOWN = 200
 
 LEVEL_WORDS = {
@@ -142,8 +133,8 @@ def render(results: Results) -> str:
         else _shown(rule, room, told_by.get(rule.id, ""))
         for rule in results.rules
     ]
-    style, script = _asset("report.css"), _asset("report.js")
-    return _template().render(
+    style, script = asset("report.css"), asset("report.js")
+    return template("report.html.jinja").render(
         results=results,
         target=results.target,
         run=results.run,
@@ -164,8 +155,8 @@ def render(results: Results) -> str:
         tools_left_out=max(len(results.tools) - _TOOLS_SHOWN, 0),
         style=Markup(style),  # our own file
         script=Markup(script),  # our own file
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=digest(style),
+        script_hash=digest(script),
     )
 
 
@@ -178,63 +169,3 @@ def _shown(rule: RuleResult, room: _Room, told_by: str = "") -> ShownRule:
         told_by,
         picture(rule.life) if rule.life is not None and rule.life.steps else None,
     )
-
-
-# ---- the template --------------------------------------------------------------------------
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        shown=_shown_text, prose=_prose, paragraphs=_paragraphs, link=_link, json=_json
-    )
-    return environment.get_template("report.html.jinja")
-
-
-def _asset(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-def _shown_text(text: object, limit: int = _TEXT_LIMIT) -> str:
-    return visible(str(text), limit)
-
-
-def _prose(text: str, limit: int = _TEXT_LIMIT) -> Markup:
-    """Text with what stands between backticks as code."""
-    parts = visible(text, limit).split("`")
-    if len(parts) % 2 == 0:
-        return escape("`".join(parts))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
-        for index, part in enumerate(parts)
-    )
-
-
-def _paragraphs(text: str) -> Iterable[str]:
-    return [" ".join(block.split()) for block in re.split(r"\n\s*\n", text) if block.strip()]
-
-
-def _json(value: object, limit: int = 300) -> str:
-    return visible(json.dumps(value, ensure_ascii=False), limit)
-
-
-def _link(source: str) -> Markup:
-    """A link to a published text; what is no web address stays text."""
-    parts = urlsplit(source)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        return escape(visible(source, _TEXT_LIMIT))
-    page = parts.path.rstrip("/").rpartition("/")[2].removesuffix(".html") or parts.netloc
-    words = f"{page}, {parts.fragment.replace('-', ' ')}" if parts.fragment else page
-    return Markup('<a href="{}" rel="noopener noreferrer">{}</a>').format(source, visible(words))

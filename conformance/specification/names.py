@@ -21,7 +21,16 @@ LISTEN = "subscriptions/listen"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 TASK_NOTIFICATION = "notifications/tasks"
 
+# Of 2025-11-25 alone.
+INITIALIZE = "initialize"
+TASKS_RESULT = "tasks/result"
+TASKS_LIST = "tasks/list"
+STATUS_NOTIFICATION = "notifications/tasks/status"
+
 TASK_METHODS = (TASKS_GET, TASKS_UPDATE, TASKS_CANCEL)
+
+# The versions that have tasks and are agreed on once, by ``initialize``, for a whole session.
+VERSIONS_OF_SESSIONS = ("2025-11-25",)
 
 HEADER_METHOD = "Mcp-Method"
 HEADER_NAME = "Mcp-Name"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from conformance.specification.names import EXTENSION, MISSING_CAPABILITY, TASKS_UPDATE
+from conformance.specification.revisions import INITIALIZE, revision_named
 from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
@@ -61,6 +62,10 @@ SLOW_SECONDS = 0.4
 
 def roles_seen(history: History) -> dict[str, frozenset[str]]:
     """Each called tool and the roles it was seen to play."""
+    if revision_named(history.circumstances.spec).greeting == INITIALIZE:
+        from conformance.target.roles_2025 import roles_of_2025
+
+        return history.derive(roles_of_2025)
     return history.derive(_roles_seen)
 
 

@@ -381,7 +381,8 @@ async def working(driver: Driver) -> None:
 @scenario("input.ended", needs=(TASK,))
 async def ended(driver: Driver) -> None:
     """A task that has ended is sent an answer, and then an update without any."""
-    tool = driver.tool(TASK, avoiding=(*_ASKING, "large", SHORT_TTL)) or driver.plain_task_tool()
+    peculiar = ("tool-error", "protocol-error", "large", SHORT_TTL)
+    tool = driver.tool(TASK, avoiding=(*_ASKING, *peculiar)) or driver.plain_task_tool()
     created = await driver.create(tool) if tool is not None else None
     if created is None or await driver.wait_for_end(created.task_id) is None:
         return

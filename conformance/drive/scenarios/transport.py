@@ -223,21 +223,24 @@ async def task_reads(driver: Driver) -> None:
     created = await _several(driver, tool, 5)
     if len(created) < 2:
         return
-    other = created[-1].task_id
+    ids = [task.task_id for task in created]
+
+    def other(task_id: str) -> str:
+        return ids[ids.index(task_id) - 1]
 
     def other_case(task_id: str) -> str:
         swapped = task_id.swapcase()
-        return header_value(swapped if swapped != task_id else other)
+        return header_value(swapped if swapped != task_id else other(task_id))
 
     named = _name_header
     plans: list[list[tuple[Edit, str]]] = [
         [
-            (named(lambda _: header_value(other)), "mcp-name-differs"),
+            (named(lambda task_id: header_value(other(task_id))), "mcp-name-differs"),
             (lambda draft, _: draft.without_header(HEADER_NAME), "mcp-name-missing"),
         ],
         [
             (named(encoded), "mcp-name-encoded"),
-            (named(lambda _: encoded(other)), "mcp-name-encoded-differs"),
+            (named(lambda task_id: encoded(other(task_id))), "mcp-name-encoded-differs"),
         ],
         [
             (named(lambda _: encoded("")), "mcp-name-encoded-empty"),

@@ -232,6 +232,11 @@ def ended_task_stays(history: History) -> Iterator[Observation]:
         ]
         if not before or not after:
             continue
+        ended, seen = before[0], after[0].ended
+        if any(u.ended >= ended.began and u.started <= seen for u in life.updates):
+            evidence = (before[-1].exchange, cancel, after[0].exchange)
+            yield unclear(evidence, "it was sent answers meanwhile: what these do, input tells")
+            continue
         yield _unaffected(before, cancel, after)
 
 
@@ -349,6 +354,7 @@ def cancelling_again_is_acknowledged(history: History) -> Iterator[Observation]:
 def acknowledgement_is_prompt(history: History) -> Iterator[Observation]:
     """The acknowledgement does not wait for the work to stop."""
     waited: list[Observation] = []
+    prompt = 0
     for life, cancel in _cancels(history, "cancel-live"):
         if cancel.result is None:
             yield unclear(cancel, refused_beforehand(cancel) or cancel.outcome)
@@ -356,13 +362,15 @@ def acknowledgement_is_prompt(history: History) -> Iterator[Observation]:
         took = cancel.ended - cancel.started
         if took < _NOTICEABLE_SECONDS:
             if _was_live(history, life, cancel):
+                prompt += 1
                 yield holds(cancel)
             else:
                 yield unclear(cancel, "the task may have ended before")
             continue
         meanwhile = _quick_answers_meanwhile(history, cancel)
         after = next((s for s in life.seen_by_reading() if s.began >= cancel.ended), None)
-        if len(meanwhile) < _QUICK_ANSWERS or after is None or not after.terminal:
+        certain = cancel.certainly_took >= _NOTICEABLE_SECONDS and len(meanwhile) >= _QUICK_ANSWERS
+        if not certain or after is None or not after.terminal:
             yield unclear(cancel, f"it took {took:.1f} s, but not for sure to await the work")
             continue
         waited.append(
@@ -374,11 +382,11 @@ def acknowledgement_is_prompt(history: History) -> Iterator[Observation]:
                 found=f"one after {took:.1f} s",
             )
         )
-    # One that took long may be an accident of the moment.
-    if len(waited) > 1:
+    # Some that took long may be accidents of the moment.
+    if len(waited) > max(1, prompt):
         yield from waited
     else:
-        yield from (unclear(seen.exchanges, "it took long only once") for seen in waited)
+        yield from (unclear(seen.exchanges, "most did not take as long") for seen in waited)
 
 
 def _quick_answers_meanwhile(history: History, cancel: Exchange) -> list[Exchange]:

@@ -38,17 +38,17 @@ def tasks_keep_their_own(history: History) -> Iterator[Observation]:
         and "marker" in life.creation.notes
     }
     for life in made.values():
-        sent = _texts_sent(life.creation)
+        sent = texts_sent(life.creation)
         others = {
             text: other
             for other in made.values()
             if other is not life and other.tool == life.tool
-            for text in _texts_sent(other.creation) - sent
+            for text in texts_sent(other.creation) - sent
         }
         yield from _own_texts(life, sent, others)
 
 
-def _texts_sent(creation: Exchange | None) -> set[str]:
+def texts_sent(creation: Exchange | None) -> set[str]:
     """The texts among a call's arguments that hold its marker, or the beginning of it."""
     if creation is None:
         return set()

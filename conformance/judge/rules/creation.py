@@ -143,7 +143,8 @@ def _is_missed(life: Life, read: Exchange) -> bool:
         and read.declares_tasks
         and not any(s.ended <= read.started for s in life.seen_by_reading())
         and not any(cancel.started < read.ended for cancel in life.cancels)
-        and not may_have_expired(life, read.ended)
+        # What is not there after a while may have been there at first: expiry.not-before-ttl.
+        and not may_have_expired(life, life.creation_ended + 4 * (read.ended - life.creation_ended))
     )
 
 

@@ -49,7 +49,7 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
     for life in lives(history).values():
         resolved: Exchange | None = None
         for read in _reads(life, history):
-            if not certainly_within_ttl(life, read):
+            if not certainly_within_ttl(life, read, history):
                 continue
             if read.task is not None:
                 resolved = read
@@ -66,8 +66,9 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
 
 def _gone_early(life: Life, read: Exchange) -> Observation:
     last = _last_sighting(life, read)
-    ttl = last.task.get("ttlMs") if last is not None else None
-    kept = "without limit (ttlMs null)" if ttl is None else f"for ttlMs {ttl}"
+    name = last.ttl_name if last is not None else "ttlMs"
+    ttl = last.task.get(name) if last is not None else None
+    kept = f"without limit ({name} null)" if ttl is None else f"for {name} {ttl}"
     age = read.ended - life.creation.ended if life.creation is not None else 0.0
     when = ""
     if any(c.result is not None and c.ended <= read.started for c in life.cancels):

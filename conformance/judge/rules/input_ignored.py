@@ -337,7 +337,13 @@ def _one_answer_counts(
     return unclear(evidence, "the result does not show which of the answers counted")
 
 
-@rule("input.working-unaffected", SHOULD, _RESPONSE, needs=(SLOW,))
+@rule(
+    "input.working-unaffected",
+    SHOULD,
+    _RESPONSE,
+    needs=(SLOW,),
+    after=("concurrency.reads-agree",),
+)
 def working_task_is_unaffected(history: History) -> Iterator[Observation]:
     """Answers sent to a working task change nothing, and do not start it again."""
     known = lives(history)

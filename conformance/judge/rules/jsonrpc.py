@@ -31,6 +31,7 @@ from conformance.specification.names import (
     TASK_METHODS,
     TASKS_GET,
     TOOLS_CALL,
+    VERSIONS_OF_SESSIONS,
     code_words,
 )
 from conformance.specification.revisions import revision_named
@@ -58,7 +59,7 @@ def _all_answered(history: History) -> list[Exchange]:
         version = meta.get(META_PROTOCOL_VERSION) if isinstance(meta, dict) else None
         if exchange.request_header(HEADER_VERSION) != wanted:
             continue
-        if version == wanted or (version is None and not older):
+        if exchange.protocol_version == wanted or (version is None and not older):
             found.append(exchange)
     return found
 
@@ -88,10 +89,15 @@ def _id_was_readable(exchange: Exchange, history: History) -> bool:
     this revision, whose headers agree with it."""
     if not exchange.is_request or not _has_valid_id(exchange):
         return False
-    if any(exchange.request_header(name) is not None for name in ("Origin", HEADER_SESSION)):
+    in_session = exchange.protocol_version in VERSIONS_OF_SESSIONS
+    if not in_session and any(
+        exchange.request_header(name) is not None for name in ("Origin", HEADER_SESSION)
+    ):
         return False  # refused, if at all, for what HTTP says
     if exchange.request.get("jsonrpc") != "2.0" or not exchange.request.get("method"):
         return False
+    if in_session:
+        return exchange.status is not None and exchange.status < 300
     meta = exchange.params.get("_meta")
     if not isinstance(meta, dict) or META_CLIENT_CAPABILITIES not in meta:
         return False
@@ -375,6 +381,8 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
         return holds(shown)
     if isinstance(exchange.request_body.value, list):
         return unclear(shown, f"{what} was served, which the text forbids clients to send")
+    if exchange.intent == "odd-task-id" and exchange.method != TASKS_GET:
+        return unclear(shown, f"{what} was acknowledged: the text only advises to refuse it")
     return broken(
         shown,
         f"refuse {what} with a JSON-RPC error",

@@ -67,7 +67,7 @@ def status_is_one_of_five(history: History) -> Iterator[Observation]:
                 f"the status {status!r:.40} is none of the five: {advice}",
                 expected=", ".join(STATUSES),
                 found=f"{status!r:.40}",
-                member="/result/status",
+                member=f"{sighting.pointer}/status",
             )
 
 

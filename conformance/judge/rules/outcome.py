@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +102,8 @@ def _of_error(exchange: Exchange, error: JsonObject) -> Outcome:
     return Outcome(exchange, True, value, str(error.get("message", "")))
 
 
-def _same(one: Outcome, other: Outcome) -> bool:
+def same_outcome(one: Outcome, other: Outcome) -> bool:
+    """Whether two calls came to the same, as far as that may be compared."""
     return one.is_error == other.is_error and one.value == other.value
 
 
@@ -136,20 +137,27 @@ def both_ways(history: History) -> list[BothWays]:
 
 
 def _both_ways(history: History) -> list[BothWays]:
+    ended: list[tuple[Life, Outcome]] = []
+    for life in lives(history).values():
+        end = life.first_terminal
+        if end is None or life.cancels or life.updates or may_have_expired(life, end.ended):
+            continue
+        outcome = outcome_of_task(end)
+        if outcome is not None:
+            ended.append((life, outcome))
+    return compared_ways(history, ended)
+
+
+def compared_ways(history: History, ended: Iterable[tuple[Life, Outcome]]) -> list[BothWays]:
+    """Every call that was made plainly and as a task, given what the tasks came to."""
     plain: dict[str, list[Outcome]] = {}
     for exchange in history.intended("call-plainly", method=TOOLS_CALL):
         outcome = outcome_of_call(exchange)
         if outcome is not None:
             plain.setdefault(_call(exchange), []).append(outcome)
     as_task: dict[str, list[tuple[Life, Outcome]]] = {}
-    for life in lives(history).values():
-        if life.creation is None or life.creation.intent != "call-as-task":
-            continue
-        end = life.first_terminal
-        if end is None or life.cancels or life.updates or may_have_expired(life, end.ended):
-            continue
-        outcome = outcome_of_task(end)
-        if outcome is not None:
+    for life, outcome in ended:
+        if life.creation is not None and life.creation.intent == "call-as-task":
             as_task.setdefault(_call(life.creation), []).append((life, outcome))
     return [_compared(plain[call], as_task[call]) for call in sorted(plain.keys() & as_task.keys())]
 
@@ -163,9 +171,9 @@ def _compared(plain: list[Outcome], as_task: list[tuple[Life, Outcome]]) -> Both
     hindrance = ""
     if len(plain) < 2 or len(ended) < 2:
         hindrance = "it was not called twice both ways"
-    elif not all(_same(plain[0], other) for other in plain[1:]):
+    elif not all(same_outcome(plain[0], other) for other in plain[1:]):
         hindrance = "its plain answers differ from call to call"
-    elif not all(_same(ended[0], other) for other in ended[1:]):
+    elif not all(same_outcome(ended[0], other) for other in ended[1:]):
         hindrance = "the outcomes of its tasks differ from call to call"
     else:
         begun = min(life.creation.started for life, _ in as_task if life.creation is not None)
@@ -453,7 +461,7 @@ def _comparison(both: BothWays) -> Observation:
     tool = plain.exchange.tool
     if not both.comparable:
         return unclear(both.exchanges, f"{tool} cannot be compared: {both.hindrance}")
-    if _same(plain, task):
+    if same_outcome(plain, task):
         return holds(both.exchanges)
     if plain.is_error and not task.is_error and not task.tool_error:
         # A server may give up on a call that takes long and yet finish it as a task.

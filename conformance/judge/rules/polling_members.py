@@ -67,7 +67,7 @@ def _no_moment(sighting: Sighting, name: str) -> Observation:
         f"{name} is not an ISO 8601 timestamp: {advice}",
         expected="an ISO 8601 timestamp",
         found=brief(value),
-        member=f"/result/{name}",
+        member=f"{sighting.pointer}/{name}",
     )
 
 
@@ -143,7 +143,7 @@ def _before_creation(shown: list[Sighting]) -> Observation | None:
                 "a task cannot have been updated before it was created",
                 expected=f"not before {brief(sighting.task['createdAt'])}",
                 found=brief(sighting.task["lastUpdatedAt"]),
-                member="/result/lastUpdatedAt",
+                member=f"{sighting.pointer}/lastUpdatedAt",
             )
     return None
 

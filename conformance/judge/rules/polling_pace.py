@@ -77,7 +77,7 @@ def _waits_for_the_end(history: History, tool_lives: list[Life]) -> Iterator[Obs
         first = next((s for s in life.seen_by_reading() if s.terminal), None)
         if (
             first is not None
-            and first.ended - first.began >= SLOW_SECONDS
+            and first.exchange.certainly_took >= SLOW_SECONDS
             and _worked_until(life, first) - first.began >= SLOW_SECONDS
         ):
             waited.append(first)

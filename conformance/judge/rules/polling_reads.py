@@ -39,10 +39,17 @@ def reading_changes_nothing(history: History) -> Iterator[Observation]:
     another to lifecycle.terminal-is-final. A task may advance only when it is read, as long as
     the reads do not change where it gets to.
     """
-    for life in lives(history).values():
-        reads = [s for s in life.seen_by_reading() if not may_have_expired(life, s.ended)]
+    reads_of = {
+        task_id: [s for s in life.seen_by_reading() if not may_have_expired(life, s.ended)]
+        for task_id, life in lives(history).items()
+    }
+    # Where ended tasks can be read twice, it is not the reading that makes one go.
+    read_twice = any(sum(s.terminal for s in reads) > 1 for reads in reads_of.values())
+    for task_id, life in lives(history).items():
+        reads = reads_of[task_id]
         yield from _same_when_read_again(life, reads)
-        yield from _gone_when_read_again(life, reads)
+        if not read_twice:
+            yield from _gone_when_read_again(life, reads, history)
         yield from _keys_made_by_reading(life, reads)
     yield from _outcomes_of_many_reads(history)
 
@@ -68,7 +75,9 @@ def _same_when_read_again(life: Life, reads: list[Sighting]) -> Iterator[Observa
         )
 
 
-def _gone_when_read_again(life: Life, reads: list[Sighting]) -> Iterator[Observation]:
+def _gone_when_read_again(
+    life: Life, reads: list[Sighting], history: History
+) -> Iterator[Observation]:
     first = next((s for s in reads if s.terminal), None)
     if first is None:
         return
@@ -82,7 +91,7 @@ def _gone_when_read_again(life: Life, reads: list[Sighting]) -> Iterator[Observa
             and read.declares_tasks
             and read.replica == first.exchange.replica
             and read.intent != AFTER_RESTART
-            and certainly_within_ttl(life, read)
+            and certainly_within_ttl(life, read, history)
         )
         if any(first.ended <= s.began and s.ended <= read.started for s in reads):
             return  # it could be read again: what came later, expiry.not-before-ttl says

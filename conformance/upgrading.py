@@ -1,0 +1,143 @@
+"""The command ``upgrade``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.conclusion import check_writable, say
+from conformance.errors import NothingToJudge, UsageError
+from conformance.options import REPORTS, server_options, target_from, with_profile
+
+if TYPE_CHECKING:
+    from conformance.checking import Checked
+    from conformance.report.upgrade import Told
+    from conformance.run import Telling
+    from conformance.target.target import Target
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: mcp-tasks-conformance upgrade http://127.0.0.1:8000/mcp")
+@click.argument("url", required=False)
+@click.option(
+    "--to", "new", metavar="REVISION", help="Which revision.  [default: the one that follows]"
+)
+@server_options
+@click.option(
+    "--effort",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    help="How much to try.  [default: standard]",
+)
+@click.option("--seed", type=int, help="Repeats a run's choices.  [default: random]")
+@click.option("--html", type=_FILE, metavar="PATH", help="A page.  [default: reports/upgrade.html]")
+@click.option("--json", "json_", type=_FILE, metavar="PATH", help="For programs.")
+@click.option("--markdown", type=_FILE, metavar="PATH", help="For people and issues.")
+@click.pass_context
+def upgrade(context: click.Context, /, **_: Any) -> None:
+    """Tell what the server at URL would have to change for the next revision.
+
+    It is driven through what it speaks today, of each era that it answers to; then, rule by rule:
+    already right, must change, must go, new. --spec says from which revision, where it speaks
+    several. Exit status: 0 nothing has to be done, 1 something has, 3 nothing to judge.
+    """
+    options = with_profile(context)
+    paths = {
+        "html": options.get("html") or REPORTS / "upgrade.html",
+        "json": options.get("json_"),
+        "markdown": options.get("markdown"),
+    }
+    check_writable({"html": paths["html"], "json_": paths["json"], "markdown": paths["markdown"]})
+    told = _told(options)
+    _write(told, {kind: path for kind, path in paths.items() if path is not None})
+    sys.exit(0 if told.upgrade.ready else 1)
+
+
+def _told(options: dict[str, Any]) -> Told:
+    from conformance.judge.upgrade import upgrade as compare
+    from conformance.report.terminal import Progress
+    from conformance.report.upgrade import Told
+    from conformance.run import Telling
+
+    target = target_from(options)
+    progress = Progress(sys.stderr)
+    try:
+        checked = _checked(target, options.get("spec"), Telling(progress.doing, progress.exchanged))
+    finally:
+        progress.done()
+    old, new = _from_and_to(list(checked), options.get("spec"), options.get("new"))
+    facts = checked[old].results
+    return Told(
+        compare({name: each.judgement for name, each in checked.items()}, old, new),
+        name=facts.target.name,
+        url=facts.target.url,
+        started=facts.run.started,
+    )
+
+
+def _checked(target: Target, only: str | None, telling: Telling) -> dict[str, Checked]:
+    """The server judged under each revision that it speaks, by name; the older ones first.
+
+    Raises ``NothingToJudge`` where it speaks none of them.
+    """
+    from conformance.checking import check_target
+    from conformance.specification.revisions import REVISIONS
+
+    found: dict[str, Checked] = {}
+    versions: set[str] = set()
+    reasons: list[str] = []
+    for revision in REVISIONS.values():
+        # A revision that cannot be told from another on the wire is not driven a second time.
+        if only not in (None, revision.name) or revision.protocol_version in versions:
+            continue
+        telling.doing(f"looking for {revision.name}")
+        with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
+            try:
+                found[revision.name] = check_target(
+                    replace(target, spec=revision.name),
+                    folder=Path(folder) / "history",
+                    telling=telling,
+                )
+            except NothingToJudge as error:
+                reasons.append(str(error))
+            else:
+                versions.add(revision.protocol_version)
+    if not found:
+        raise NothingToJudge("; ".join(dict.fromkeys(reasons)))
+    return found
+
+
+def _from_and_to(spoken: list[str], old: str | None, new: str | None) -> tuple[str, str]:
+    """From the oldest revision spoken to the one that follows, unless the user said otherwise."""
+    from conformance.specification.revisions import revision_after, revision_named
+
+    start = old or spoken[0]
+    if new is not None:
+        if revision_named(new).name == start:
+            raise UsageError(f"--to {new} is what it speaks already: name another revision")
+        return start, new
+    follows = revision_after(start)
+    if follows is None:
+        raise UsageError(f"no revision follows {start}: pass --to REVISION")
+    return start, follows.name
+
+
+def _write(told: Told, paths: dict[str, Path]) -> None:
+    from conformance.report import upgrade as report
+    from conformance.report.results import write_text
+
+    writers: dict[str, Callable[[Told], str]] = {
+        "html": report.html,
+        "json": report.json_text,
+        "markdown": report.markdown,
+    }
+    for kind, path in paths.items():
+        write_text(path, writers[kind](told))
+    say(report.text(told))
+    say("report: " + ", ".join(map(str, paths.values())), err=True)
