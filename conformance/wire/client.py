@@ -33,6 +33,8 @@ if importlib.util.find_spec("sniffio") is None:
 # A connection that is opened for one exchange and closed after it.
 FRESH = "fresh"
 
+# So many connections may be open under one name.
+_AT_ONCE = 64
 _MAX_REDIRECTS = 3
 _REDIRECTS = (307, 308)
 _FIRST_ATTEMPT, _LAST_ATTEMPT = 1, 2
@@ -89,7 +91,10 @@ class Wire:
     def __init__(self, *, limits: Limits | None = None, trust_environment: bool = False) -> None:
         self.limits = limits or Limits()
         self._trust_environment = trust_environment
-        self._clients: dict[str, httpx.AsyncClient] = {}
+        # A client for each request that is under way, since looking through the connections of
+        # one large pool, for each request, takes longer than the request. They rest here.
+        self._resting: dict[str, list[httpx.AsyncClient]] = {}
+        self._places: dict[str, anyio.Semaphore] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
         self._fresh = 0
         self._received = 0
@@ -104,9 +109,10 @@ class Wire:
         trace: TracebackType | None,
     ) -> None:
         with anyio.CancelScope(shield=True):
-            for client in self._clients.values():
-                await client.aclose()
-        self._clients.clear()
+            for clients in self._resting.values():
+                for client in clients:
+                    await client.aclose()
+        self._resting.clear()
 
     async def send(
         self,
@@ -161,8 +167,9 @@ class Wire:
 
     async def disconnect(self, connection: str) -> None:
         """Close what is open under a name. The next request on it opens a connection anew."""
-        for name in [n for n in self._clients if n.rpartition(" ")[0] == connection]:
-            await self._clients.pop(name).aclose()
+        for name in [n for n in self._resting if n.rpartition(" ")[0] == connection]:
+            for client in self._resting.pop(name):
+                await client.aclose()
 
     def _allowance(self) -> int:
         limits = self.limits
@@ -184,7 +191,7 @@ class Wire:
         return httpx.AsyncClient(
             verify=self._contexts[secure],
             timeout=None,  # the deadline of the whole exchange rules
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=64),
+            limits=httpx.Limits(max_connections=2, max_keepalive_connections=1),
             follow_redirects=False,
             trust_env=self._trust_environment,
             # A cookie that is carried along would make two callers one.
@@ -199,9 +206,17 @@ class Wire:
             return
         scheme_and_host = "/".join(url.split("/", 3)[:3])
         name = f"{connection} {scheme_and_host}"
-        if name not in self._clients:
-            self._clients[name] = self._new_client(url)
-        yield self._clients[name]
+        async with self._places.setdefault(name, anyio.Semaphore(_AT_ONCE)):
+            resting = self._resting.setdefault(name, [])
+            client = resting.pop() if resting else self._new_client(url)
+            try:
+                yield client
+            finally:
+                if self._resting.get(name) is resting:
+                    resting.append(client)
+                else:  # it was disconnected meanwhile
+                    with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                        await client.aclose()
 
     # ---- one exchange ------------------------------------------------------------------
 
