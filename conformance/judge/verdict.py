@@ -113,6 +113,8 @@ def missing_reason(rule: Rule, history: History) -> str:
                 f"it needs {TOOL_ROLES[need]}; none of the {len(given.permitted)} tools that"
                 f" may be called was seen to be one: pass --tool {need}:NAME={{arguments}}"
             )
+    if given.effort == "quick":
+        return "the run did not come to it: pass --effort standard"
     return "the run did not come to it"
 
 

@@ -25,7 +25,7 @@ _MARGIN_SECONDS = 0.2
 _MARGIN_PART = 0.03
 
 
-@scenario("expiry.short", needs=(SHORT_TTL,))
+@scenario("expiry.short", needs=(SHORT_TTL,), effort="standard")
 async def short(driver: Driver) -> None:
     """Tasks of a short time: one is read on the way, one is cancelled, one left in peace."""
     tool = driver.tool(SHORT_TTL, avoiding=("input", "before"))
@@ -91,7 +91,7 @@ def _seconds(task: JsonObject) -> float | None:
     return max(min(milliseconds, 10**15), 0) / 1000
 
 
-@scenario("expiry.kept", needs=(TASK,))
+@scenario("expiry.kept", needs=(TASK,), effort="standard")
 async def kept(driver: Driver) -> None:
     """Tasks that ended in different ways are read again, a while later."""
     tools = [driver.plain_task_tool()]
