@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from conformance.certifying import certify, verify
+from conformance.certification.commands import certify, verify
 from conformance.conclusion import check_writable, conclude, expected_by, say
 from conformance.errors import ConformanceError, Interrupted, SuiteBug, UsageError
 from conformance.options import (

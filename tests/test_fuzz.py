@@ -283,7 +283,7 @@ def test_settings(whole: bytes, read: Callable[[Path], object], tmp_path: Path) 
 
 def test_certificates() -> None:
     certificate = pytest.importorskip(
-        "conformance.certificate", reason="certificates need the extra `certify`"
+        "conformance.certification.certificate", reason="certificates need the extra `certify`"
     )
     like = {
         "format": certificate.FORMAT,

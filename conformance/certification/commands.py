@@ -15,8 +15,8 @@ from conformance.errors import UsageError
 from conformance.options import server_options, target_from, with_profile
 
 if TYPE_CHECKING:
-    from conformance.certificate import Certified, Run
-    from conformance.certification import Profile
+    from conformance.certification.certificate import Certified, Run
+    from conformance.certification.profile import Profile
     from conformance.target.target import Target
 
 _FILE = click.Path(path_type=Path)
@@ -43,8 +43,8 @@ def certify(context: click.Context, /, **_: Any) -> None:
     with each seed. The file holds results and histories. With a password on the key, set
     CONFORMANCE_KEY_PASSWORD. Exit status: 0 certified, 1 not.
     """
-    from conformance.certificate import issue, signing_key_from
-    from conformance.certification import DEFAULT_PROFILE, problems, profile_named
+    from conformance.certification.certificate import issue, signing_key_from
+    from conformance.certification.profile import DEFAULT_PROFILE, problems, profile_named
     from conformance.report.results import write_text
     from conformance.report.visible import visible
 
@@ -77,7 +77,7 @@ def _check_free(context: click.Context, profile: Profile) -> None:
 
 
 def _runs(target: Target, profile: Profile, folder: Path, options: dict[str, Any]) -> list[Run]:
-    from conformance.certificate import Run
+    from conformance.certification.certificate import Run
     from conformance.checking import check_target
     from conformance.judge.rule import catalogue
     from conformance.options import shown
@@ -114,8 +114,8 @@ def verify(file: Path, key: Path | None) -> None:
     Without --key it is only known that nothing was changed since it was signed, by whomever.
     Exit status: 0 genuine, 1 not.
     """
-    from conformance.certificate import public_key_from
-    from conformance.certificate import verify as check
+    from conformance.certification.certificate import public_key_from
+    from conformance.certification.certificate import verify as check
 
     trusted = public_key_from(key) if key is not None else None
     try:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.certification import Profile, passed, problems, profile_named
+from conformance.certification.profile import Profile, passed, problems, profile_named
 from conformance.checking import judge_again
 from conformance.errors import ConformanceError, UsageError
 from conformance.judge.rule import catalogue

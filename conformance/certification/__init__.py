@@ -1,0 +1,1 @@
+"""Certificates: what a frozen profile asks, and what a server showed, signed."""
