@@ -10,6 +10,7 @@ from pathlib import Path
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Judgement, judge
 from conformance.run import Telling, drive
+from conformance.specification.revisions import DEFAULT_REVISION
 from conformance.target.target import Target
 from conformance.wire.history import History, read
 from fixtures.faults import Fault
@@ -39,7 +40,7 @@ def driven(
 
 
 def judged(history: History) -> Judgement:
-    return judge(catalogue(), history)
+    return judge(catalogue(history.circumstances.spec), history)
 
 
 def violations(judgement: Judgement) -> dict[str, str]:
@@ -64,18 +65,21 @@ def drive_reference(
         return judged(driven(Target(url=url, **target), topics=topics))  # type: ignore[arg-type]
 
 
-def drive_fault(fault: Fault, *, topics: Iterable[str] | None = None) -> Judgement:
-    """Drive the reference server with one fault, narrowed to the topics of its rules."""
+def drive_fault(
+    fault: Fault, *, topics: Iterable[str] | None = None, spec: str = DEFAULT_REVISION
+) -> Judgement:
+    """Drive the reference server of a revision with one fault, narrowed to the topics of its
+    rules."""
     if topics is None:
         topics = {rule.partition(".")[0] for rule in (fault.breaks, *fault.also)}
-    settings = Settings(fault=fault.name, **fault.settings)
+    settings = Settings(**{"fault": fault.name, "revision": spec, **fault.settings})
     if "replicas" in fault.needs:
         return drive_replicas(settings, topics=topics)
     if "restart" in fault.needs:
         return drive_restarting(settings, topics=topics)
     patience = {} if fault.max_wait is None else {"max_wait": fault.max_wait}
     identities = "identities" in fault.needs
-    return drive_reference(settings, topics=topics, identities=identities, **patience)
+    return drive_reference(settings, topics=topics, identities=identities, spec=spec, **patience)
 
 
 def drive_replicas(
@@ -94,6 +98,9 @@ def drive_restarting(
         return judged(driven(Target(url=url, restart_command=command), topics=topics))
 
 
-def drive_variant(variant: Variant, *, topics: Iterable[str] | None = None) -> Judgement:
-    """Drive the reference server as one of its conformant variants."""
-    return drive_reference(Settings(variant=variant.name, **variant.settings), topics=topics)
+def drive_variant(
+    variant: Variant, *, topics: Iterable[str] | None = None, spec: str = DEFAULT_REVISION
+) -> Judgement:
+    """Drive the reference server of a revision as one of its conformant variants."""
+    settings = Settings(**{"variant": variant.name, "revision": spec, **variant.settings})
+    return drive_reference(settings, topics=topics, spec=spec)

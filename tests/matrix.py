@@ -3,6 +3,7 @@
     python -m tests.matrix                  # everything, unnarrowed; writes reports/matrix.md
     python -m tests.matrix --narrow         # each fault by the topics of its rules only
     python -m tests.matrix NAME…            # some faults or variants
+    python -m tests.matrix --spec 2025-11-25 …   # of another revision; reports/matrix-….md
 
 Exits with 1 where a fault is missed or somebody is accused.
 """
@@ -19,11 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judge.rule import TOPICS, catalogue
-from fixtures.faults import Fault, load_faults
-from fixtures.variants import Variant, load_variants
+from conformance.specification.revisions import DEFAULT_REVISION
+from fixtures.faults import Fault
+from fixtures.faults.combinations import load_combinations
+from fixtures.serve import Settings, faults_of, variants_of
+from fixtures.variants import Variant
 from tests.driving import drive_fault, drive_reference, drive_variant, violations
 
-REPORT = Path(__file__).resolve().parent.parent / "reports" / "matrix.md"
+REPORTS = Path(__file__).resolve().parent.parent / "reports"
 PLAIN = "(plain)"
 
 
@@ -50,11 +54,11 @@ class Row:
         return self.detected and not self.undeclared and not self.error
 
 
-def row_of_fault(name: str, *, narrow: bool) -> Row:
-    fault = load_faults()[name]
+def row_of_fault(name: str, *, narrow: bool, spec: str = DEFAULT_REVISION) -> Row:
+    fault = faults_of(spec)[name]
     begun = time.monotonic()
     topics = None if narrow else TOPICS
-    found = violations(drive_fault(fault, topics=topics))
+    found = violations(drive_fault(fault, topics=topics, spec=spec))
     return _row(fault, found, time.monotonic() - begun)
 
 
@@ -64,40 +68,54 @@ def _row(fault: Fault, found: dict[str, str], seconds: float) -> Row:
     return Row(fault.name, "fault", fault.breaks, declared, tuple(found), undeclared, seconds)
 
 
-def row_of_variant(name: str, *, topics: Iterable[str] | None = None) -> Row:
-    variant: Variant = load_variants()[name]
+def row_of_variant(
+    name: str, *, topics: Iterable[str] | None = None, spec: str = DEFAULT_REVISION
+) -> Row:
+    variant: Variant = variants_of(spec)[name]
     begun = time.monotonic()
-    found = violations(drive_variant(variant, topics=topics))
+    found = violations(drive_variant(variant, topics=topics, spec=spec))
     undeclared = {rule: reason for rule, reason in found.items() if rule not in variant.misses}
     seconds = time.monotonic() - begun
     return Row(name, "variant", "", tuple(variant.misses), tuple(found), undeclared, seconds)
 
 
-def row_of_plain() -> Row:
+def row_of_plain(spec: str = DEFAULT_REVISION) -> Row:
     begun = time.monotonic()
-    found = violations(drive_reference(identities=True))
+    found = violations(drive_reference(Settings(revision=spec), identities=True, spec=spec))
     return Row(PLAIN, "variant", "", (), tuple(found), found, time.monotonic() - begun)
 
 
-def _row_of(kind: str, name: str, narrow: bool) -> Row:
+def _row_of(kind: str, name: str, narrow: bool, spec: str) -> Row:
     try:
         if kind == "fault":
-            return row_of_fault(name, narrow=narrow)
-        return row_of_plain() if name == PLAIN else row_of_variant(name)
+            return row_of_fault(name, narrow=narrow, spec=spec)
+        return row_of_plain(spec) if name == PLAIN else row_of_variant(name, spec=spec)
     except Exception as error:  # one server that does not come up must not end the matrix
         return Row(name, kind, "", (), (), {}, 0.0, f"{type(error).__name__}: {error}"[:300])
 
 
-def rows(names: list[str], *, narrow: bool, processes: int) -> Iterator[Row]:
+def wanted_faults(spec: str) -> dict[str, Fault]:
+    """The faults that a matrix is about: each breaks one rule.
+
+    Deep faults are for sequences to find, and have a report of their own.
+    """
+    combined = load_combinations()
+    return {
+        name: fault
+        for name, fault in faults_of(spec).items()
+        if "sequences" not in fault.needs and name not in combined
+    }
+
+
+def rows(names: list[str], *, narrow: bool, processes: int, spec: str) -> Iterator[Row]:
     """Drive all servers, several at a time: most of the time is spent waiting."""
-    work = [("variant", PLAIN), *(("variant", n) for n in load_variants())]
-    # Deep faults are for sequences to find, and have a report of their own.
-    work += [("fault", n) for n, f in load_faults().items() if "sequences" not in f.needs]
+    work = [("variant", PLAIN), *(("variant", n) for n in variants_of(spec))]
+    work += [("fault", name) for name in wanted_faults(spec)]
     if names:
         work = [(kind, name) for kind, name in work if name in names]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        futures = [pool.submit(_row_of, kind, name, narrow) for kind, name in work]
+        futures = [pool.submit(_row_of, kind, name, narrow, spec) for kind, name in work]
         for future in as_completed(futures):
             yield future.result()
 
@@ -114,7 +132,7 @@ def summary(done: list[Row]) -> str:
     )
 
 
-def written(done: list[Row], seconds: float, narrow: bool) -> str:
+def written(done: list[Row], seconds: float, narrow: bool, spec: str) -> str:
     """The report, in Markdown."""
     how = "narrowed to the topics of each fault" if narrow else "unnarrowed"
     by_rule: dict[str, list[Row]] = {}
@@ -122,17 +140,17 @@ def written(done: list[Row], seconds: float, narrow: bool) -> str:
         if row.kind == "fault":
             by_rule.setdefault(row.wanted, []).append(row)
     lines = [
-        "# The kill matrix",
+        f"# The kill matrix of {spec}",
         "",
-        "Made by `python -m tests.matrix`. Each fault is the reference server with one thing",
-        "wrong; each variant is the reference server, different and right.",
+        f"Made by `python -m tests.matrix{_option(spec)}`. Each fault is the reference server with",
+        "one thing wrong; each variant is the reference server, different and right.",
         "",
         f"**{summary(done)}** ({how}, {seconds / 60:.1f} minutes).",
         "",
         "| rule | fault | found | also violated, as declared | undeclared |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for rule in catalogue():
+    for rule in catalogue(spec):
         for row in sorted(by_rule.get(rule, []), key=lambda r: r.name):
             also = ", ".join(r for r in row.violated if r in row.declared and r != row.wanted)
             found = "yes" if row.detected else "**no**"
@@ -144,6 +162,16 @@ def written(done: list[Row], seconds: float, narrow: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _option(spec: str) -> str:
+    return "" if spec == DEFAULT_REVISION else f" --spec {spec}"
+
+
+def report_of(spec: str) -> Path:
+    """Where the matrix of a revision is written."""
+    suffix = "" if spec == DEFAULT_REVISION else f"-{spec}"
+    return REPORTS / f"matrix{suffix}.md"
+
+
 def _cell(row: Row) -> str:
     return row.error or ", ".join(row.undeclared)
 
@@ -153,10 +181,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--narrow", action="store_true")
     parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--spec", default=DEFAULT_REVISION)
     chosen = parser.parse_args()
     begun = time.monotonic()
     done: list[Row] = []
-    for row in rows(chosen.names, narrow=chosen.narrow, processes=chosen.processes):
+    spec = chosen.spec
+    for row in rows(chosen.names, narrow=chosen.narrow, processes=chosen.processes, spec=spec):
         done.append(row)
         mark = "ok  " if row.right else "BAD "
         missed = "" if row.detected else f" missed {row.wanted}"
@@ -165,8 +195,9 @@ def main() -> int:
             print(f"      {rule}: {reason}", flush=True)
     print(summary(done))
     if not chosen.names:
-        REPORT.write_text(written(done, time.monotonic() - begun, chosen.narrow), "utf-8")
-        print(f"written: {REPORT}")
+        report = written(done, time.monotonic() - begun, chosen.narrow, spec)
+        report_of(spec).write_text(report, "utf-8")
+        print(f"written: {report_of(spec)}")
     return 0 if all(row.right for row in done) else 1
 
 

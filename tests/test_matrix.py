@@ -10,36 +10,41 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from conformance.judge.rule import catalogue
-from fixtures.faults import load_faults
-from fixtures.variants import load_variants
-from tests.matrix import row_of_fault, row_of_variant
+from conformance.specification.revisions import DEFAULT_REVISION
+from fixtures.serve import variants_of
+from tests.matrix import row_of_fault, row_of_variant, wanted_faults
+
+OLDER = "2025-11-25"
+REVISIONS = (DEFAULT_REVISION, OLDER)
 
 
-def _one_fault_of_each_rule() -> list[str]:
-    first: dict[str, str] = {}
-    for fault in load_faults().values():
-        # A deep fault is seen by no scenario: test_sequences.py is about them.
-        if "sequences" not in fault.needs:
-            first.setdefault(fault.breaks, fault.name)
-    return sorted(first.values())
+def _one_fault_of_each_rule() -> list[tuple[str, str]]:
+    return [
+        (spec, name)
+        for spec in REVISIONS
+        for name in sorted(
+            {f.breaks: name for name, f in reversed(wanted_faults(spec).items())}.values()
+        )
+    ]
 
 
-def test_every_rule_has_a_fault_and_every_fault_a_rule() -> None:
-    rules = set(catalogue())
-    broken = {fault.breaks for fault in load_faults().values()}
-    named = {rule for fault in load_faults().values() for rule in fault.also}
-    missed = {rule for variant in load_variants().values() for rule in variant.misses}
-    assert broken == rules
+@pytest.mark.parametrize("spec", REVISIONS)
+def test_every_rule_has_a_fault_and_every_fault_a_rule(spec: str) -> None:
+    rules = set(catalogue(spec))
+    faults = wanted_faults(spec).values()
+    named = {rule for fault in faults for rule in fault.also}
+    missed = {rule for variant in variants_of(spec).values() for rule in variant.misses}
+    assert {fault.breaks for fault in faults} == rules
     assert named | missed <= rules
 
 
-@pytest.mark.parametrize("name", _one_fault_of_each_rule())
-def test_fault_is_found_by_its_rule_alone(name: str) -> None:
-    row = row_of_fault(name, narrow=True)
+@pytest.mark.parametrize(("spec", "name"), _one_fault_of_each_rule())
+def test_fault_is_found_by_its_rule_alone(spec: str, name: str) -> None:
+    row = row_of_fault(name, narrow=True, spec=spec)
     assert row.undeclared == {}
     if not row.detected:
         # On a machine that is busy with other tests a request may come too late to see it.
-        row = row_of_fault(name, narrow=True)
+        row = row_of_fault(name, narrow=True, spec=spec)
     assert row.detected, f"{row.wanted} did not speak; {row.violated} did"
     assert row.undeclared == {}
 
@@ -48,15 +53,18 @@ def _variants() -> list[ParameterSet]:
     """One of each topic by default; all of them at night, and in the matrix."""
     seen: set[str] = set()
     chosen: list[ParameterSet] = []
-    for name, variant in sorted(load_variants().items()):
-        topic = variant.server.__module__
-        chosen.append(pytest.param(name, marks=[pytest.mark.nightly] if topic in seen else []))
-        seen.add(topic)
+    for spec in REVISIONS:
+        for name, variant in sorted(variants_of(spec).items()):
+            topic = variant.server.__module__
+            marks = [pytest.mark.nightly] if topic in seen else []
+            chosen.append(pytest.param(spec, name, marks=marks))
+            seen.add(topic)
     return chosen
 
 
-@pytest.mark.parametrize("name", _variants())
-def test_variant_is_not_accused(name: str) -> None:
+@pytest.mark.parametrize(("spec", "name"), _variants())
+def test_variant_is_not_accused(spec: str, name: str) -> None:
     # The topics in which most careless rules would stumble; the matrix drives all.
-    row = row_of_variant(name, topics=("creation", "polling", "input", "cancellation"))
+    topics = ("creation", "polling", "results", "input", "cancellation")
+    row = row_of_variant(name, topics=topics, spec=spec)
     assert row.undeclared == {}

@@ -21,6 +21,7 @@ from conformance.specification.revisions import (
     DEFAULT_REVISION,
     REVISIONS,
     Revision,
+    Successor,
     revision_after,
     revision_named,
 )
@@ -65,8 +66,8 @@ def next_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
         withdrawn=frozenset(["removed.tasks-list"]),
         methods=(*now.methods, "tasks/sleep"),
         follows=now.name,
-        turned={"polling.unknown-id": "now it is found"},
-        changed={"polling.shape": "it has a new member"},
+        turned={"polling.unknown-id": Successor("polling.unknown-id", "now it is found")},
+        changed={"polling.shape": Successor("polling.shape", "it has a new member")},
     )
     monkeypatch.setitem(REVISIONS, "next", revision)
     yield revision
@@ -130,10 +131,13 @@ def test_each_revision_follows_one_that_is_known() -> None:
         assert revision.follows is None or revision.follows in REVISIONS
         rules = catalogue(revision.name)
         before = catalogue(revision.follows) if revision.follows else {}
-        in_both = rules.keys() & before.keys()
-        # What is said of a rule is said of one that is in both, once.
-        assert revision.turned.keys() | revision.changed.keys() <= in_both
-        assert not revision.turned.keys() & revision.changed.keys()
+        told = [*revision.turned.items(), *revision.changed.items()]
+        # What is said of a rule is said of one that is there, and of one that was, once.
+        assert {new for new, _ in told} <= rules.keys()
+        assert {successor.old for _, successor in told} <= before.keys()
+        assert revision.abolished <= before.keys() - rules.keys()
+        assert not revision.abolished & {successor.old for _, successor in told}
+        assert len({new for new, _ in told}) == len({s.old for _, s in told}) == len(told)
     assert revision_after("2025-11-25") == REVISIONS["2026-07-28"]
     assert revision_after("2026-07-28") == REVISIONS["draft"]
     assert revision_after("draft") is None
@@ -166,3 +170,38 @@ def test_the_catalogue_of_a_revision() -> None:
     told = CliRunner().invoke(main, ["rules", "--spec", "draft", "--json"])
     assert [rule["id"] for rule in json.loads(told.output)] == list(catalogue("draft"))
     assert CliRunner().invoke(main, ["rules", "--spec", "1999"]).exit_code == 2
+
+
+# ---- from 2025-11-25 -------------------------------------------------------------------------
+
+
+def test_an_error_of_a_tool_turns_round() -> None:
+    """It is ``failed`` under the one and ``completed`` under the other, and both say where."""
+    difference = compare_revisions("2025-11-25", DEFAULT_REVISION)
+    turned = {pair.new.id: pair for pair in difference.turned}
+    pair = turned["outcome.tool-error-completes"]
+    assert pair.old.id == "outcome.tool-error-fails"
+    assert "2025-11-25" in pair.old.source
+    assert "2025-11-25" not in pair.new.source
+    back = {
+        pair.new.id: pair.old.id
+        for pair in compare_revisions(DEFAULT_REVISION, "2025-11-25").turned
+    }
+    assert back["outcome.tool-error-fails"] == "outcome.tool-error-completes"
+
+
+def test_each_rule_is_told_once() -> None:
+    for old, new in (("2025-11-25", DEFAULT_REVISION), (DEFAULT_REVISION, "2025-11-25")):
+        difference = compare_revisions(old, new)
+        after = [r.id for r in difference.come] + [p.new.id for p in difference.both]
+        before = [r.id for r in difference.go] + [p.old.id for p in difference.both]
+        assert sorted(after) == sorted(catalogue(new))
+        assert sorted(before) == sorted(catalogue(old))
+
+
+def test_rules_of_two_revisions_are_shared_where_they_are_the_same() -> None:
+    older, newer = catalogue("2025-11-25"), catalogue()
+    shared = [r for r in older if r in newer and older[r].judge is newer[r].judge]
+    assert len(shared) >= 15
+    assert all(older[rule].source != newer[rule].source for rule in shared)
+    assert len(older) >= 60

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from conformance.judge.rule import Rule, catalogue
-from conformance.specification.revisions import REVISIONS, Revision, revision_named
+from conformance.specification.revisions import REVISIONS, Revision, Successor, revision_named
 
 TURNED = "turned"
 CHANGED = "changed"
@@ -14,7 +14,7 @@ CHANGED = "changed"
 
 @dataclass(frozen=True)
 class Pair:
-    """A rule in both revisions. ``kind`` is ``TURNED`` where it asks for the opposite,
+    """A rule and the one that it followed. ``kind`` is ``TURNED`` where it asks for the opposite,
     ``CHANGED`` where it asks for the same in another way, empty where it is the same; ``words``
     say how."""
 
@@ -34,13 +34,17 @@ class Names:
 
 @dataclass(frozen=True)
 class Difference:
-    """From ``old`` to ``new``: the rules that come and go, and those that are in both."""
+    """From ``old`` to ``new``: the rules that come and go, and those that are in both.
+
+    ``abolished`` are those of the rules that go whose subject has no place any more.
+    """
 
     old: Revision
     new: Revision
     come: tuple[Rule, ...]
     go: tuple[Rule, ...]
     both: tuple[Pair, ...]
+    abolished: frozenset[str]
     methods: Names
     headers: Names
     error_codes: Names
@@ -68,34 +72,43 @@ def compare_revisions(old: str, new: str) -> Difference:
     a name that is none."""
     before, after = revision_named(old), revision_named(new)
     had, has = catalogue(old), catalogue(new)
-    turned, changed = _told_between(before, after)
-
-    def pair(rule_id: str) -> Pair:
-        kind = TURNED if rule_id in turned else CHANGED if rule_id in changed else ""
-        words = turned.get(rule_id) or changed.get(rule_id) or ""
-        return Pair(had[rule_id], has[rule_id], kind, words)
-
+    both = tuple(_pairs(before, after, had, has))
+    paired_old, paired_new = {p.old.id for p in both}, {p.new.id for p in both}
     return Difference(
         before,
         after,
-        come=tuple(rule for rule in has.values() if rule.id not in had),
-        go=tuple(rule for rule in had.values() if rule.id not in has),
-        both=tuple(pair(rule_id) for rule_id in has if rule_id in had),
+        come=tuple(rule for rule in has.values() if rule.id not in paired_new),
+        go=tuple(rule for rule in had.values() if rule.id not in paired_old),
+        both=both,
+        abolished=frozenset().union(*(each.abolished for each in _way(before, after) or ())),
         methods=_names(before.methods, after.methods),
         headers=_names(before.headers, after.headers),
         error_codes=_names(_codes(before), _codes(after)),
     )
 
 
-def _told_between(one: Revision, other: Revision) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The rules that turn round and that change on the way from one to the other."""
-    way = _way(one, other) or _way(other, one) or []
-    turned: dict[str, str] = {}
-    changed: dict[str, str] = {}
-    for step in way:
-        turned.update(step.turned)
-        changed.update(step.changed)
-    return turned, changed
+def _pairs(
+    before: Revision, after: Revision, had: Mapping[str, Rule], has: Mapping[str, Rule]
+) -> Iterator[Pair]:
+    forward = _way(before, after)
+    way = forward if forward is not None else _way(after, before) or []
+    turned = {new: step.turned[new] for step in way for new in step.turned}
+    changed = {new: step.changed[new] for step in way for new in step.changed}
+    if forward is None:
+        turned, changed = _turned_back(turned), _turned_back(changed)
+    taken = {successor.old for successor in (*turned.values(), *changed.values())}
+    for rule_id, rule in has.items():
+        told = turned.get(rule_id) or changed.get(rule_id)
+        if told is not None and told.old in had:
+            kind = TURNED if rule_id in turned else CHANGED
+            yield Pair(had[told.old], rule, kind, told.words)
+        elif rule_id in had and rule_id not in taken:
+            yield Pair(had[rule_id], rule)
+
+
+def _turned_back(told: Mapping[str, Successor]) -> dict[str, Successor]:
+    """What became of each older rule, read from the newer revision to the older one."""
+    return {step.old: Successor(new, step.words) for new, step in told.items()}
 
 
 def _way(earlier: Revision, later: Revision) -> list[Revision] | None:

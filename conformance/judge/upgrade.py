@@ -12,10 +12,11 @@ from conformance.judge.verdict import FAIL, NOT_APPLICABLE, PASS, WARN, Judgemen
 RIGHT = "already right"
 CHANGE = "must change"
 GO = "must go"
+FREE = "no longer asked"
 NEW = "new"
 UNSEEN = "not seen"
 NOT_OFFERED = "not offered"
-KINDS = (CHANGE, GO, NEW, UNSEEN, RIGHT, NOT_OFFERED)
+KINDS = (CHANGE, GO, NEW, UNSEEN, RIGHT, FREE, NOT_OFFERED)
 
 _SEEN = (PASS, FAIL, WARN)
 
@@ -106,8 +107,11 @@ def _seen_step(rule: Rule, verdict: Verdict | None) -> Step:
 def _carried_step(pair: Pair, verdict: Verdict | None) -> Step:
     """A rule that both revisions have, judged under the older one."""
     today = verdict.verdict if verdict is not None else ""
-    if pair.kind:
+    if pair.kind and today in _SEEN:
         return Step(pair.new, CHANGE, pair.words, today, pair.old.title)
+    if pair.kind:
+        kind = NOT_OFFERED if today == NOT_APPLICABLE else UNSEEN
+        return Step(pair.new, kind, f"it was not seen today; then: {pair.words}", today)
     if verdict is None or today not in (*_SEEN, NOT_APPLICABLE):
         reason = verdict.reason if verdict is not None else "it was not judged"
         return Step(pair.new, UNSEEN, reason, today)
@@ -123,7 +127,8 @@ def _going_steps(difference: Difference, before: Mapping[str, Verdict]) -> Itera
     for rule in difference.go:
         verdict = before.get(rule.id)
         if verdict is not None and verdict.verdict in _SEEN:
-            yield Step(rule, GO, rule.title, verdict.verdict)
+            kind = GO if rule.id in difference.abolished else FREE
+            yield Step(rule, kind, rule.title, verdict.verdict)
 
 
 # ---- both at once --------------------------------------------------------------------------

@@ -55,7 +55,8 @@ def _rules(rules: Sequence[Rule]) -> Iterator[str]:
 def _pairs(pairs: Sequence[Pair], old: str, new: str) -> Iterator[str]:
     for pair in pairs:
         yield f"  {pair.new.id}" + (f": {pair.words}" if pair.words else "")
-        yield f"      {old} ({pair.old.level}): {pair.old.title}"
+        before = "" if pair.old.id == pair.new.id else f", {pair.old.id}"
+        yield f"      {old}{before} ({pair.old.level}): {pair.old.title}"
         yield f"          {pair.old.source}"
         yield f"      {new} ({pair.new.level}): {pair.new.title}"
         yield f"          {pair.new.source}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from markupsafe import Markup
 
 from conformance.judge.succession import Names
 from conformance.judge.upgrade import (
     CHANGE,
+    FREE,
     GO,
     KINDS,
     NEW,
@@ -19,6 +21,7 @@ from conformance.judge.upgrade import (
     Step,
     Upgrade,
 )
+from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS, WARN
 from conformance.report.markdown import code, plain
 from conformance.report.page import asset, digest, template
 from conformance.report.visible import visible
@@ -31,21 +34,31 @@ WORDS_OF = {
     CHANGE: "Asked for today too, in another way or the other way round; or wrong already.",
     GO: "What the server does today and the newer revision has no place for. It may stay for"
     " clients that speak the older one.",
+    FREE: "What the older revision asks for and the newer one leaves open.",
     NEW: "What the older revision does not ask for.",
     UNSEEN: "What the run could not look at, and why.",
     RIGHT: "What was seen to be as the newer revision wants it.",
     NOT_OFFERED: "What is about something that the server does not offer.",
 }
 _STYLE_OF = {
-    CHANGE: "fail",
-    GO: "warn",
-    NEW: "warn",
+    CHANGE: "not-applicable",
+    GO: "not-applicable",
+    NEW: "not-applicable",
     UNSEEN: "not-exercised",
     RIGHT: "pass",
+    FREE: "not-applicable",
     NOT_OFFERED: "not-applicable",
 }
+_TODAY_WORDS = {
+    PASS: "right today",
+    FAIL: "wrong today",
+    WARN: "warned today",
+    NOT_EXERCISED: "not seen",
+    NOT_APPLICABLE: "not offered",
+}
 # In a terminal these are counted, and listed in the files.
-_ONLY_COUNTED = (RIGHT, NOT_OFFERED)
+_ONLY_COUNTED = (RIGHT, FREE, NOT_OFFERED)
+_ONLY_NAMED = (NEW,)
 _TEXT_LIMIT = 300
 
 
@@ -107,12 +120,18 @@ def text(told: Told) -> str:
         steps = told.upgrade.of(kind)
         if steps and kind not in _ONLY_COUNTED:
             lines += ["", f"{kind} ({len(steps)})"]
-            lines += [f"  {step.rule.id} ({step.rule.level}): {_words(step)}" for step in steps]
+            lines += _named(steps) if kind in _ONLY_NAMED else map(_line, steps)
     return "\n".join([*lines, "", told.conclusion])
 
 
-def _words(step: Step) -> str:
-    return visible(step.words, _TEXT_LIMIT)
+def _line(step: Step) -> str:
+    return f"  {step.rule.id} ({step.rule.level}): {visible(step.words, _TEXT_LIMIT)}"
+
+
+def _named(steps: Sequence[Step]) -> Iterator[str]:
+    for topic, of_topic in groupby(steps, lambda step: step.rule.topic):
+        names = ", ".join(step.rule.id.partition(".")[2] for step in of_topic)
+        yield f"  {topic}: {names}"
 
 
 def markdown(told: Told) -> str:
@@ -202,6 +221,8 @@ def html(told: Told) -> str:
         kinds=KINDS,
         words_of=WORDS_OF,
         style_of=_STYLE_OF,
+        today_words=_TODAY_WORDS,
+        change=CHANGE,
         style=Markup(style),  # our own file
         style_hash=digest(style),
     )
