@@ -57,6 +57,7 @@ def exchange(
     http_method: str = "POST",
     request_headers: Mapping[str, str] | None = None,
     version: str | None = VERSION,
+    http_status: int | None = None,
     **more: Any,
 ) -> Exchange:
     """One exchange; ``more`` are arguments of ``tests.builders.exchange``.
@@ -66,6 +67,8 @@ def exchange(
     """
     if more.get("error") is not None:
         more.setdefault("status", 200)
+    if http_status is not None:
+        more["status"] = http_status
 
     def edit(draft: Draft) -> Draft:
         assert isinstance(draft.message, dict)
@@ -88,7 +91,7 @@ def exchange(
     return builders.exchange(method or "none", params, edit=edit, notes=notes, **more)
 
 
-def task(task_id: object = "t", status: object = "working", **members: Any) -> JsonObject:
+def task(task_id: object = "t", status: object = "working", /, **members: Any) -> JsonObject:
     """A task; ``members`` replace or add, ``...`` takes one away."""
     fields: JsonObject = {
         "taskId": task_id,
@@ -184,8 +187,8 @@ def reading(
     members: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Exchange:
-    """A ``tasks/get``."""
-    if all(more.get(name) is None for name in ("error", "fault", "status")):
+    """A ``tasks/get``; ``status`` is that of the task, ``http_status`` that of the response."""
+    if all(more.get(name) is None for name in ("error", "fault", "http_status")):
         more.setdefault("result", task(task_id, status, **(members or {})))
     return exchange("tasks/get", {"taskId": task_id}, **more)
 

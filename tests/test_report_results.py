@@ -117,7 +117,7 @@ def test_nothing_is_told_of_a_server_that_does_not_offer_the_extension() -> None
     )
     assert results.causes == ()
     assert {r.verdict for r in results.rules} == {"not-applicable"}
-    assert {r.reason for r in results.rules} == {"the server does not offer the Tasks extension"}
+    assert {r.reason for r in results.rules} == {"the server does not offer tasks"}
     assert not any(r.evidence or r.reproduce for r in results.rules)
 
 

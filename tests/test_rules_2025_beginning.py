@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS, WARN
-from conformance.wire.exchange import Exchange
+from conformance.wire.exchange import Exchange, JsonObject
 from tests.builders_2025 import (
     CAPABILITIES,
     RESULT,
@@ -28,7 +28,7 @@ from tests.builders_2025 import (
     tools,
 )
 
-NO_TASKS = {"tools": {}}
+NO_TASKS: JsonObject = {"tools": {}}
 LISTED = ("export", "optional")
 
 
@@ -107,7 +107,7 @@ class TestDeclared:
         rule = "negotiation.advertised"
         assert judged(rule, handshake(), creation()).verdict == PASS
         assert judged(rule, handshake(capabilities=NO_TASKS), creation()).verdict == FAIL
-        only_list = {"tasks": {"list": {}}}
+        only_list: JsonObject = {"tasks": {"list": {}}}
         assert judged(rule, handshake(capabilities=only_list), creation()).verdict == FAIL
         assert judged(rule, creation()).verdict == NOT_EXERCISED
 
@@ -132,7 +132,7 @@ class TestDeclared:
 
     def test_methods_that_are_not_declared_may_be_missing(self) -> None:
         rule = "negotiation.methods-served"
-        capabilities = {"tasks": {"requests": {"tools": {"call": {}}}}}
+        capabilities: JsonObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
         opening = handshake(capabilities=capabilities)
         refused = [page(error=-32601), cancel(error=-32601)]
         assert judged(rule, opening, *refused).verdict == NOT_APPLICABLE
@@ -205,13 +205,13 @@ class TestHandle:
         flat = creation(result=task())
         assert judged(self.rule, *offering(), flat).verdict == FAIL
 
-    @pytest.mark.parametrize("name", ["taskId", "status", "ttl"])
-    def test_each_member_is_required(self, name: str) -> None:
+    @pytest.mark.parametrize("name", ["taskId", "status", "ttl", "createdAt", "lastUpdatedAt"])
+    def test_each_member_of_the_task_is_required(self, name: str) -> None:
         assert judged(self.rule, creation(members={name: ...})).verdict == FAIL
 
-    @pytest.mark.parametrize("name", ["createdAt", "lastUpdatedAt"])
-    def test_times_are_told_elsewhere(self, name: str) -> None:
-        assert judged(self.rule, creation(members={name: ...})).verdict == PASS
+    @pytest.mark.parametrize("name", ["taskId", "status", "ttl", "createdAt", "pollInterval"])
+    def test_wrong_values_are_told_elsewhere(self, name: str) -> None:
+        assert judged(self.rule, creation(members={name: []})).verdict == PASS
 
     def test_a_status_message_is_text(self) -> None:
         assert judged(self.rule, creation(members={"statusMessage": 1})).verdict == FAIL
@@ -315,8 +315,11 @@ class TestBegins:
         made = creation(status="completed", members=members)
         assert judged(self.rule, made).verdict == NOT_EXERCISED
 
-    def test_a_task_may_ask_at_once(self) -> None:
-        assert judged(self.rule, creation(status="input_required")).verdict == NOT_EXERCISED
+    def test_a_task_may_ask_soon(self) -> None:
+        assert judged(self.rule, creation(status="input_required")).verdict == FAIL
+        moved = {"lastUpdatedAt": "2025-11-25T12:00:00.020Z"}
+        soon = creation(status="input_required", members=moved)
+        assert judged(self.rule, soon).verdict == NOT_EXERCISED
 
 
 class TestDurable:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS, WARN
-from conformance.wire.exchange import Exchange, Fault
+from conformance.wire.exchange import Exchange, Fault, JsonObject
 from tests.builders_2025 import (
     RESULT,
     TOOL_ERROR,
@@ -28,8 +29,8 @@ from tests.builders_2025 import (
 )
 
 LATER = {"lastUpdatedAt": "2025-11-25T12:00:05.000Z"}
-NO_TASKS = {"tools": {}}
-CALLS_ONLY = {"tasks": {"requests": {"tools": {"call": {}}}}}
+NO_TASKS: JsonObject = {"tools": {}}
+CALLS_ONLY: JsonObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
 
 
 class TestRead:
@@ -115,6 +116,14 @@ class TestUnknown:
         assert judged(rule, handshake(), probe).verdict == NOT_EXERCISED
 
 
+def test_an_unknown_result_is_not_waited_for() -> None:
+    rule = "results.unknown-id"
+    late = Fault("timeout", "no answer")
+    held = fetch("nobody", intent="unknown-id", fault=late, started=1.0, ended=6.0)
+    assert judged(rule, handshake(), held, reading(started=2.0)).verdict == FAIL
+    assert judged(rule, handshake(), held).verdict == NOT_EXERCISED
+
+
 class TestMembers:
     @pytest.mark.parametrize("wrong", ["12:00", 1_764_072_000, "2025-11-25 12:00:00Z"])
     def test_times_are_iso_8601(self, wrong: object) -> None:
@@ -140,14 +149,12 @@ class TestMembers:
 
     def test_updated_at_tracks_changes(self) -> None:
         rule = "polling.updated-at-tracks-change"
-        end = reading(status="completed", members=LATER)
-        assert judged(rule, creation(), reading(), end).verdict == PASS
+        moved = [creation(), reading(), reading(status="completed", members=LATER)]
+        assert judged(rule, *moved).verdict == PASS
         assert judged(rule, creation(), reading(), reading(status="completed")).verdict == WARN
-        restless = reading(
-            status="completed", members={"lastUpdatedAt": "2025-11-25T12:00:09.000Z"}
-        )
-        ended = reading(status="completed", members=LATER)
-        assert judged(rule, creation(), ended, restless).verdict == WARN
+        restless = {"lastUpdatedAt": "2025-11-25T12:00:09.000Z"}
+        ended = [creation(), reading(status="completed", members=LATER)]
+        assert judged(rule, *ended, reading(status="completed", members=restless)).verdict == WARN
 
     @pytest.mark.parametrize(
         "members", [{"ttl": "60000"}, {"ttl": True}, {"pollInterval": "5"}, {"pollInterval": None}]
@@ -244,7 +251,7 @@ class TestLifecycle:
             reading(status="completed", members={"ttl": 2000}, started=1.5),
             reading(status="failed", members={"ttl": 2000}, started=9.0),
         ]
-        assert judged("lifecycle.legal-transitions", *short).verdict == NOT_EXERCISED
+        assert judged("lifecycle.legal-transitions", *short).verdict == PASS
 
     def test_tasks_end(self) -> None:
         rule = "lifecycle.reaches-an-end"
@@ -257,13 +264,13 @@ class TestLifecycle:
 class TestOutcome:
     def test_a_tool_error_fails_the_task(self) -> None:
         rule = "outcome.tool-error-fails"
-        fetched = fetch(result=related(TOOL_ERROR))
-        assert judged(rule, creation(), reading(status="failed"), fetched).verdict == PASS
-        fetched = fetch(result=related(TOOL_ERROR))
-        assert judged(rule, creation(), reading(status="completed"), fetched).verdict == WARN
-        assert judged(rule, creation(), reading(status="completed"), fetch()).verdict == (
-            NOT_EXERCISED
-        )
+        error = related(TOOL_ERROR)
+        right = [creation(), reading(status="failed"), fetch(result=error)]
+        assert judged(rule, *right).verdict == PASS
+        wrong = [creation(), reading(status="completed"), fetch(result=error)]
+        assert judged(rule, *wrong).verdict == WARN
+        plain = [creation(), reading(status="completed"), fetch()]
+        assert judged(rule, *plain).verdict == NOT_EXERCISED
 
     def test_a_protocol_error_fails_the_task(self) -> None:
         rule = "outcome.protocol-error-fails"
@@ -310,17 +317,15 @@ class TestOutcome:
         return [first, *made, last]
 
     def later(self, exchanges: list[Exchange]) -> list[Exchange]:
-        """The last of them begins after all others have ended."""
-        import dataclasses
-
+        """The plain calls, the first and the last, come before and after all others."""
         last = exchanges[-1]
         moment = max(e.ended for e in exchanges) + 1
         first = exchanges[0]
         earliest = min(e.started for e in exchanges) - 1
         return [
-            dataclasses.replace(first, started=earliest, ended=earliest + 0.1),
+            replace(first, started=earliest, ended=earliest + 0.1),
             *exchanges[1:-1],
-            dataclasses.replace(last, started=moment, ended=moment + 0.1),
+            replace(last, started=moment, ended=moment + 0.1),
         ]
 
     def test_the_same_both_ways(self) -> None:
@@ -334,6 +339,8 @@ class TestOutcome:
         assert judged(rule, *self.later(self.both(RESULT, changed))).verdict == FAIL
         assert judged(rule, *self.later(self.both(RESULT, TOOL_ERROR))).verdict == FAIL
         assert judged(rule, *self.later(self.both(error, other))).verdict == FAIL
+        lost = {**TOOL_ERROR, "isError": False}
+        assert judged(rule, *self.later(self.both(TOOL_ERROR, lost))).verdict == FAIL
         assert judged(rule, *self.later(self.both(error, TOOL_ERROR))).verdict == FAIL
 
     def test_a_tool_that_works_only_as_a_task(self) -> None:
@@ -352,6 +359,8 @@ class TestResults:
         failed = [creation(), reading(status="failed")]
         assert judged(rule, *failed, fetch(error=-32000)).verdict == PASS
         assert judged(rule, *failed, fetch(error=-32602)).verdict == NOT_EXERCISED
+        plain = call(result=TOOL_ERROR, intent="call-plainly")
+        assert judged(rule, plain, *failed, fetch(error=-32602)).verdict == FAIL
 
     def test_a_cancelled_or_expired_one_may_be_gone(self) -> None:
         rule = "results.returned"

@@ -17,6 +17,7 @@ from conformance.target.roles import (
     REPLICAS,
     RESTART,
     TOOL_ROLES,
+    WITHOUT_TASKS,
     tools_with,
 )
 from conformance.wire.history import History
@@ -99,6 +100,8 @@ def missing_reason(rule: Rule, history: History) -> str:
             return "it needs more than one URL of the same service: pass --replica URL"
         if need == RESTART and not given.restart:
             return "it needs the server to be restarted: pass --restart-command COMMAND"
+        if need == WITHOUT_TASKS:
+            return "it is about servers that do not declare tasks"
         if need == LEGACY:
             return "it needs a server that also speaks 2025-11-25"
         if need == LISTEN:

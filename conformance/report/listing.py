@@ -6,7 +6,15 @@ import json
 from collections.abc import Iterable
 
 from conformance.judge.rule import Rule
-from conformance.target.roles import IDENTITIES, LEGACY, LISTEN, REPLICAS, RESTART, TOOL_ROLES
+from conformance.target.roles import (
+    IDENTITIES,
+    LEGACY,
+    LISTEN,
+    REPLICAS,
+    RESTART,
+    TOOL_ROLES,
+    WITHOUT_TASKS,
+)
 
 _NEEDS = {
     **TOOL_ROLES,
@@ -15,6 +23,7 @@ _NEEDS = {
     REPLICAS: "more than one URL (--replica)",
     RESTART: "a command that restarts the server (--restart-command)",
     LEGACY: "a server that also speaks 2025-11-25",
+    WITHOUT_TASKS: "a server that does not declare tasks",
 }
 
 

@@ -33,8 +33,8 @@ from conformance.report.life import KINDS, Step, TaskLife, life_of
 from conformance.report.members import Members, WrongShape
 from conformance.report.reproduce import reproducer
 from conformance.specification.names import DISCOVER, EXTENSION, META_SERVER_INFO, TOOLS_CALL
-from conformance.specification.revisions import Revision
-from conformance.target.roles import roles_seen
+from conformance.specification.revisions import INITIALIZE, Revision, revision_named
+from conformance.target.roles import WITHOUT_TASKS, roles_seen
 from conformance.version import __version__
 from conformance.wire.exchange import JsonObject
 from conformance.wire.history import History
@@ -269,9 +269,15 @@ def _was_offered(history: History) -> bool:
 
 
 def _of_nothing_offered(judgement: Judgement) -> Judgement:
-    """A server that never offered the extension has nothing to conform to."""
-    reason = "the server does not offer the Tasks extension"
-    return Judgement(tuple(Verdict(v.rule, NOT_APPLICABLE, reason) for v in judgement.verdicts), ())
+    """A server that never offered tasks has nothing to conform to, but for what is asked of
+    those that do not."""
+    reason = "the server does not offer tasks"
+    verdicts = tuple(
+        v if WITHOUT_TASKS in v.rule.needs else Verdict(v.rule, NOT_APPLICABLE, reason)
+        for v in judgement.verdicts
+    )
+    told = {v.rule.id for v in verdicts if v.violated}
+    return Judgement(verdicts, tuple(c for c in judgement.causes if c.rule in told))
 
 
 def _rule_result(
@@ -325,6 +331,8 @@ def _server_facts(history: History, surroundings: Surroundings | None) -> Server
     if surroundings is not None:
         said = shortened(surroundings.server)
         return ServerFacts(url, said, _versions(surroundings.versions), surroundings.extension)
+    if revision_named(history.circumstances.spec).greeting == INITIALIZE:
+        return _facts_of_handshake(url, history)
     answers = (e.result for e in history.of_method(DISCOVER) if e.is_ordinary)
     result = next((answer for answer in answers if answer is not None), {})
     meta, versions = result.get("_meta"), result.get("supportedVersions")
@@ -336,6 +344,19 @@ def _server_facts(history: History, surroundings: Surroundings | None) -> Server
         shortened(server) if isinstance(server, dict) else {},
         _versions(versions) if isinstance(versions, list) else (),
         isinstance(extensions, dict) and EXTENSION in extensions,
+    )
+
+
+def _facts_of_handshake(url: str, history: History) -> ServerFacts:
+    """What a server says of itself in a handshake of ``initialize``."""
+    answers = (e.result for e in history.of_method("initialize"))
+    result = next((answer for answer in answers if answer is not None), {})
+    server, version = result.get("serverInfo"), result.get("protocolVersion")
+    return ServerFacts(
+        url,
+        shortened(server) if isinstance(server, dict) else {},
+        _versions([version]) if isinstance(version, str) else (),
+        any(e.handle is not None for e in history.exchanges),
     )
 
 

@@ -42,7 +42,7 @@ TOOL_ROLES: dict[str, str] = {
     TASK_ONLY: "a tool that works only as a task",
     SYNC: "a tool that answers directly",
     ECHO: "a task whose result repeats an argument",
-    SHORT_TTL: "a task whose ttlMs passes within --max-wait",
+    SHORT_TTL: "a task whose time to live passes within --max-wait",
 }
 
 # Not about tools, but about what the user gave or the server offers.
@@ -51,6 +51,7 @@ IDENTITIES = "identities"
 REPLICAS = "replicas"
 RESTART = "restart"
 LEGACY = "legacy"
+WITHOUT_TASKS = "without-tasks"
 
 LARGE_BYTES = 256 * 1024
 # A shorter text may be in a result by chance. ("hello" is what many schemas give as example.)

@@ -41,7 +41,10 @@ async def look_at_older_server(driver: OlderDriver) -> tuple[Surroundings, list[
         permitted=tuple(name for name in names if name in permitted),
         forbidden=tuple(name for name in names if name not in permitted),
     )
-    return replace(found, extension=declares_task_calls(task_capability(found))), listed
+    found = replace(found, extension=declares_task_calls(task_capability(found)))
+    # What tries the tools next has to know whether they can be called as tasks.
+    driver.session.surroundings = found
+    return found, listed
 
 
 async def _agreed(driver: OlderDriver) -> JsonObject:

@@ -26,7 +26,10 @@ async def both_ways(driver: OlderDriver) -> None:
         first = await driver.call(tool, "call-plainly")
         if first.result is None and first.error is None:
             return
-        await _as_task(driver, tool)
+        # Twice, since a tool may answer another thing each time.
+        async with anyio.create_task_group() as twice:
+            twice.start_soon(_as_task, driver, tool)
+            twice.start_soon(_as_task, driver, tool)
         await driver.call(tool, "call-plainly")
 
     async with anyio.create_task_group() as group:

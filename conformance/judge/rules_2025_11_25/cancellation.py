@@ -1,0 +1,277 @@
+"""cancellation: tasks/cancel, which ends a task before it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.judge.expectations import expect_error, refused_beforehand, unanswered
+from conformance.judge.lifetimes import asked_by_its_caller
+from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
+from conformance.judge.older import ended_before, not_declared
+from conformance.judge.rule import MUST, rule
+from conformance.judge.rules_2025_11_25.polling import unknown_ids
+from conformance.judge.shown import brief
+from conformance.specification.citations import tasks_2025
+from conformance.specification.names import INVALID_PARAMS, TASKS_CANCEL, code_words
+from conformance.specification.revisions import revision_named
+from conformance.specification.schemas import problems
+from conformance.specification.states import CANCELLED, STATUSES
+from conformance.target.roles import SLOW, TASK
+from conformance.wire.exchange import Exchange
+from conformance.wire.history import History
+
+_CANCELLATION = "task-cancellation"
+_TOLD_ELSEWHERE = ("/status", "/createdAt", "/lastUpdatedAt", "/ttl", "/pollInterval")
+
+
+def _cancels(history: History) -> Iterator[tuple[Life, Exchange]]:
+    """Cancellations that leave nothing to object to, with the task they were for."""
+    for life in lives(history).values():
+        for cancel in life.cancels:
+            if asked_by_its_caller(life, cancel, history):
+                yield life, cancel
+
+
+def _shown(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
+    return exchanges if life.creation is None else (life.creation, *exchanges)
+
+
+def _not_offered(history: History) -> Observation | None:
+    handshake = not_declared(history, "cancel")
+    if handshake is None:
+        return None
+    return not_offered("the server does not offer tasks/cancel", handshake)
+
+
+@rule("cancellation.answers-with-task", MUST, tasks_2025("cancelling-tasks"), needs=(SLOW,))
+def answer_is_the_task(history: History) -> Iterator[Observation]:
+    """tasks/cancel answers with the task.
+
+    From 2026-07-28 on the answer is an empty acknowledgement.
+    """
+    absent = _not_offered(history)
+    if absent is not None:
+        yield absent
+        return
+    schemas = revision_named(history.circumstances.spec).schemas
+    for life, cancel in _cancels(history):
+        if cancel.result is None:
+            continue
+        wrong = [
+            problem
+            for problem in problems(schemas, "CancelTaskResult", cancel.result)
+            if (problem.keyword == "required" and not problem.path.endswith("At"))
+            or problem.path not in _TOLD_ELSEWHERE
+        ]
+        told = cancel.result.get("taskId")
+        if isinstance(told, str) and told != life.task_id:
+            yield broken(
+                cancel,
+                "answer tasks/cancel with the task of params.taskId",
+                expected=f"{life.task_id!r:.60}",
+                found=f"{told!r:.60}",
+                member="/result/taskId",
+            )
+        elif not wrong:
+            yield holds(cancel)
+        for problem in wrong[:3]:
+            yield broken(
+                cancel,
+                f"the answer of tasks/cancel is not valid: {problem.sentence}",
+                expected=problem.expected,
+                found=problem.found,
+                member=f"/result{problem.path}",
+            )
+
+
+@rule(
+    "cancellation.effective",
+    MUST,
+    tasks_2025(_CANCELLATION),
+    needs=(SLOW,),
+    after=(
+        "cancellation.answers-with-task",
+        "lifecycle.known-status",
+        "negotiation.methods-served",
+    ),
+)
+def task_is_cancelled_before_the_answer(history: History) -> Iterator[Observation]:
+    """A task that is not at its end is cancelled before tasks/cancel is answered.
+
+    The answer says so, and so does every read after it. A cancelled task may be deleted.
+    """
+    absent = _not_offered(history)
+    if absent is not None:
+        yield absent
+        return
+    for life, cancel in _cancels(history):
+        if ended_before(life, cancel.started):
+            continue
+        after = next((s for s in life.seen_by_reading() if s.began >= cancel.ended), None)
+        if cancel.result is not None:
+            yield _effect(life, cancel, after)
+        elif unanswered(cancel) or refused_beforehand(cancel):
+            yield unclear(cancel, unanswered(cancel) or refused_beforehand(cancel))
+        elif after is not None and not after.terminal and after.status in STATUSES:
+            yield broken(
+                _shown(life, cancel, after.exchange),
+                "cancel a task that has not ended when tasks/cancel asks for it: the request was"
+                " refused, and the task went on",
+                expected="status 'cancelled'",
+                found=cancel.outcome,
+                member="/result/status",
+            )
+
+
+# A read that came later may show what became of a cancelled task, which another rule tells.
+_RIGHT_AFTER_SECONDS = 0.25
+
+
+def _effect(life: Life, cancel: Exchange, after: Sighting | None) -> Observation:
+    told = (cancel.result or {}).get("status")
+    if told in STATUSES and told != CANCELLED:
+        return broken(
+            _shown(life, cancel),
+            "let a task be cancelled before tasks/cancel is answered: the answer says otherwise",
+            expected="status 'cancelled'",
+            found=f"status {told!r}",
+            member="/result/status",
+        )
+    lively = after is not None and not after.terminal and after.status in STATUSES
+    if after is not None and lively and after.began - cancel.ended > _RIGHT_AFTER_SECONDS:
+        return unclear(_shown(life, cancel, after.exchange), "it was read only some time later")
+    if after is not None and lively:
+        return broken(
+            _shown(life, cancel, after.exchange),
+            "let a task be cancelled before tasks/cancel is answered: it was read afterwards, and"
+            " was not",
+            expected="status 'cancelled'",
+            found=f"status {after.status!r}",
+            member="/result/status",
+        )
+    if after is not None or told == CANCELLED:
+        return holds(_shown(life, cancel))
+    return unclear(cancel, "the task was not read afterwards")
+
+
+@rule(
+    "cancellation.stays-cancelled",
+    MUST,
+    tasks_2025(_CANCELLATION),
+    needs=(SLOW,),
+    after=(
+        "cancellation.answers-with-task",
+        "lifecycle.known-status",
+        "concurrency.reads-agree",
+    ),
+)
+def cancelled_stays_cancelled(history: History) -> Iterator[Observation]:
+    """Once a task is cancelled it stays so, also when its work ends all the same."""
+    absent = _not_offered(history)
+    if absent is not None:
+        yield absent
+        return
+    for life in lives(history).values():
+        told = [
+            (cancel.ended, cancel)
+            for cancel in life.cancels
+            if (cancel.result or {}).get("status") == CANCELLED
+        ]
+        told += [(s.ended, s.exchange) for s in life.sightings if s.status == CANCELLED]
+        if not told:
+            continue
+        since, first = min(told, key=lambda pair: pair[0])
+        later = [s for s in life.seen_by_reading() if s.began >= since and s.status in STATUSES]
+        other = next((s for s in later if s.status != CANCELLED), None)
+        if other is not None:
+            yield broken(
+                _shown(life, first, other.exchange),
+                "leave a cancelled task cancelled, whatever becomes of its work",
+                expected="status 'cancelled'",
+                found=f"status {other.status!r}",
+                member="/result/status",
+            )
+        elif later:
+            yield holds(_shown(life, first, later[-1].exchange))
+
+
+@rule(
+    "cancellation.terminal-refused",
+    MUST,
+    tasks_2025(_CANCELLATION),
+    needs=(TASK,),
+    after=("negotiation.methods-served", "lifecycle.known-status"),
+)
+def ended_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
+    """tasks/cancel of an ended task is refused with -32602.
+
+    From 2026-07-28 on it is acknowledged.
+    """
+    absent = _not_offered(history)
+    if absent is not None:
+        yield absent
+        return
+    for life, cancel in _cancels(history):
+        if not _known_to_have_ended(life, cancel):
+            continue
+        yield expect_error(
+            cancel,
+            INVALID_PARAMS,
+            f"refuse tasks/cancel of a task that has ended with error {code_words(INVALID_PARAMS)}",
+        )
+
+
+def _known_to_have_ended(life: Life, cancel: Exchange) -> bool:
+    """Whether the task had been seen to end, or an earlier cancellation had ended it."""
+    return ended_before(life, cancel.started) or any(
+        (earlier.result or {}).get("status") == CANCELLED and earlier.ended <= cancel.started
+        for earlier in life.cancels
+    )
+
+
+@rule(
+    "cancellation.terminal-unaffected",
+    MUST,
+    tasks_2025("task-status-lifecycle"),
+    needs=(TASK,),
+    after=("lifecycle.known-status", "lifecycle.legal-transitions"),
+)
+def ended_task_stays_as_it_is(history: History) -> Iterator[Observation]:
+    """tasks/cancel of an ended task leaves it as it was."""
+    absent = _not_offered(history)
+    if absent is not None:
+        yield absent
+        return
+    for life, cancel in _cancels(history):
+        before = [s for s in life.sightings if s.terminal and s.ended <= cancel.started]
+        after = [s for s in life.seen_by_reading() if s.began >= cancel.ended]
+        if not before or not after:
+            continue
+        earlier, later = before[-1], after[0]
+        if earlier.status == later.status:
+            yield holds((earlier.exchange, cancel, later.exchange))
+        else:
+            yield broken(
+                (earlier.exchange, cancel, later.exchange),
+                f"leave a task that has ended as it is: it was {earlier.status}, and after"
+                f" tasks/cancel {brief(later.status)}",
+                expected=f"status {earlier.status!r}",
+                found=f"status {later.status!r:.40}",
+                member="/result/status",
+            )
+
+
+@rule(
+    "cancellation.unknown-task",
+    MUST,
+    tasks_2025("protocol-errors"),
+    after=("negotiation.methods-served",),
+)
+def unknown_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
+    """tasks/cancel of an id that does not exist is answered with -32602."""
+    absent = _not_offered(history)
+    if absent is not None:
+        yield absent
+    else:
+        yield from unknown_ids(history, TASKS_CANCEL)
