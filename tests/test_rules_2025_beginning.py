@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS, WARN
 from conformance.wire.exchange import Exchange, JsonObject
+from tests import builders
 from tests.builders_2025 import (
     CAPABILITIES,
     RESULT,
@@ -192,6 +195,27 @@ class TestTools:
         refused = creation(error=-32602, intent="task-parameter", control=plain)
         assert judged(rule, opening, plain, refused).verdict == FAIL
         assert judged(rule, handshake(), plain, refused).verdict == NOT_APPLICABLE
+
+
+class TestOlderTasksReachable:
+    rule = "negotiation.older-tasks-reachable"
+
+    def looked(self, **answer: Any) -> Exchange:
+        return builders.exchange("server/discover", intent="newer-discover", **answer)
+
+    def test_served_passes_and_refused_fails(self) -> None:
+        known = [*offering(), self.looked(result={"supportedVersions": ["2026-07-28"]})]
+        made, seen = creation(), reading()
+        ask: dict[str, Any] = {"intent": "older-task-newly", "control": seen}
+        shown = {"resultType": "complete", **task()}
+        served = builders.exchange("tasks/get", {"taskId": "t"}, result=shown, **ask)
+        refused = builders.exchange("tasks/cancel", {"taskId": "t"}, error=-32021, **ask)
+        assert judged(self.rule, *known, made, seen, served).verdict == PASS
+        assert judged(self.rule, *known, made, seen, served, refused).verdict == WARN
+
+    def test_a_server_of_this_revision_alone_does_not_offer_it(self) -> None:
+        look = self.looked(error=-32601)
+        assert judged(self.rule, *offering(), look).verdict == NOT_APPLICABLE
 
 
 class TestHandle:

@@ -153,6 +153,11 @@ _TABLE = (
         "results.returned",
     ),
     (
+        "Under 2026-07-28 a client of these tasks can still read and cancel them.",
+        "2025-11-25",
+        "negotiation.older-tasks-reachable",
+    ),
+    (
         "Under 2026-07-28 a client that declares only the older capability is as one that"
         " declares none.",
         "2026-07-28",

@@ -14,6 +14,7 @@ from conformance.target.roles import (
     IDENTITIES,
     LEGACY,
     LISTEN,
+    NEWER,
     REPLICAS,
     RESTART,
     TOOL_ROLES,
@@ -100,6 +101,8 @@ def missing_reason(rule: Rule, history: History) -> str:
             return "it needs more than one URL of the same service: pass --replica URL"
         if need == RESTART and not given.restart:
             return "it needs the server to be restarted: pass --restart-command COMMAND"
+        if need == NEWER:
+            return "it needs a server that also speaks 2026-07-28"
         if need == WITHOUT_TASKS:
             return "it is about servers that do not declare tasks"
         if need == LEGACY:

@@ -10,6 +10,7 @@ from conformance.target.roles import (
     IDENTITIES,
     LEGACY,
     LISTEN,
+    NEWER,
     REPLICAS,
     RESTART,
     TOOL_ROLES,
@@ -24,6 +25,7 @@ _NEEDS = {
     RESTART: "a command that restarts the server (--restart-command)",
     LEGACY: "a server that also speaks 2025-11-25",
     WITHOUT_TASKS: "a server that does not declare tasks",
+    NEWER: "a server that also speaks 2026-07-28",
 }
 
 

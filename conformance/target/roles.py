@@ -52,6 +52,7 @@ REPLICAS = "replicas"
 RESTART = "restart"
 LEGACY = "legacy"
 WITHOUT_TASKS = "without-tasks"
+NEWER = "newer"
 
 LARGE_BYTES = 256 * 1024
 # A shorter text may be in a result by chance. ("hello" is what many schemas give as example.)

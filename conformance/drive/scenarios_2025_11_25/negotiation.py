@@ -7,6 +7,9 @@
   ``task-parameter`` where the server takes no tool calls as tasks at all.
 * ``task-only``: a plain call of a tool that can only be called as a task.
 * ``call-plainly``: a plain call of a tool that may be called either way.
+* ``newer-discover``, ``older-task-newly``: whether 2026-07-28 is spoken too, and then a task of
+  this revision read and cancelled by requests of that one, which declare no more than this one's
+  capability.
 """
 
 from __future__ import annotations
@@ -15,10 +18,14 @@ import uuid
 
 import anyio
 
+from conformance.drive.draft import LEGACY_DECLARED, Draft, request
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.older.scenario import older_scenario
 from conformance.drive.surroundings import ToolUse
+from conformance.specification.names import DISCOVER, TASKS_CANCEL, TASKS_GET
+from conformance.specification.revisions import DEFAULT_REVISION, revision_named
 from conformance.target.roles import SYNC, TASK, TASK_ONLY
+from conformance.wire.exchange import JsonObject
 
 UNKNOWN_VERSION = "2099-12-31"
 # A plain call lasts as long as the work does, in seconds.
@@ -128,3 +135,32 @@ async def plain_calls(driver: OlderDriver) -> None:
 
 def _is_short(tool: ToolUse) -> bool:
     return tool.seconds is not None and tool.seconds <= _LONGEST_PLAIN_CALL / 2
+
+
+@older_scenario("negotiation.newer-requests", needs=(TASK,))
+async def newer_requests(driver: OlderDriver) -> None:
+    """A task is asked for by requests of 2026-07-28, where that is spoken too."""
+    version = revision_named(DEFAULT_REVISION).protocol_version
+
+    def newer(method: str, params: JsonObject, capabilities: JsonObject) -> Draft:
+        return request(
+            method,
+            params,
+            request_id=next(driver.session.request_ids),
+            version=version,
+            capabilities=capabilities,
+        )
+
+    look = newer(DISCOVER, {}, LEGACY_DECLARED)
+    found = await driver.send(look, "newer-discover", in_session=None, seconds=_LONGEST_PLAIN_CALL)
+    tool = driver.plain_task_tool()
+    if found.result is None or tool is None:
+        return
+    created = await driver.create(tool)
+    if created is None:
+        return
+    control = await driver.get(created.task_id)
+    for method in (TASKS_GET, TASKS_CANCEL):
+        await driver.pace(created.task_id)
+        draft = newer(method, {"taskId": created.task_id}, LEGACY_DECLARED)
+        await driver.send(draft, "older-task-newly", in_session=None, control=control)

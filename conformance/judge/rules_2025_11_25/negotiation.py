@@ -25,7 +25,7 @@ from conformance.judge.older import (
 )
 from conformance.judge.requests import nested_task
 from conformance.judge.rule import IMPLIED, MUST, SHOULD, rule
-from conformance.specification.citations import core_2025, tasks_2025
+from conformance.specification.citations import core_2025, sep, tasks_2025
 from conformance.specification.names import (
     INITIALIZE,
     INVALID_REQUEST,
@@ -39,7 +39,7 @@ from conformance.specification.names import (
 )
 from conformance.specification.revisions import revision_named
 from conformance.specification.schemas import problems
-from conformance.target.roles import SYNC, TASK, TASK_ONLY, WITHOUT_TASKS
+from conformance.target.roles import NEWER, SYNC, TASK, TASK_ONLY, WITHOUT_TASKS
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
@@ -373,3 +373,36 @@ def parameter_is_ignored_where_undeclared(history: History) -> Iterator[Observat
             )
         elif nested_task(probe) is None:
             yield holds(_pair(history, probe))
+
+
+@rule(
+    "negotiation.older-tasks-reachable",
+    SHOULD,
+    sep("backward-compatibility"),
+    needs=(NEWER, TASK),
+    after=("creation.durable",),
+)
+def newer_requests_reach_older_tasks(history: History) -> Iterator[Observation]:
+    """Where 2026-07-28 is spoken too, a client of these tasks can read and cancel them there.
+
+    It is a client whose requests of 2026-07-28 declare the older capability alone.
+    """
+    for probe in probes(history, "older-task-newly"):
+        if isinstance(probe, Observation):
+            yield probe
+        elif unanswered(probe):
+            yield unclear(probe, unanswered(probe))
+        elif probe.error is not None:
+            yield broken(
+                _pair(history, probe),
+                f"serve {probe.method} of 2026-07-28 for a task of 2025-11-25 where the client"
+                " declares the older capability alone",
+                expected="an answer about the task",
+                found=probe.outcome,
+                member="/error/code",
+            )
+        elif probe.result is not None:
+            yield holds(_pair(history, probe))
+    for look in history.intended("newer-discover"):
+        if look.result is None and not unanswered(look):
+            yield not_offered("the server does not speak 2026-07-28", look)
