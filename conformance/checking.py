@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.drive.sequences.finds import read_counts
-from conformance.judge.rule import Rule
+from conformance.judge.rule import Rule, catalogue
 from conformance.judge.sequences import seen_once, told_whole
+from conformance.judge.upgrade import carried
 from conformance.judge.verdict import Judgement, judge
 from conformance.kept import one_spec, read_kept
 from conformance.report.results import Results, RunFacts, build
 from conformance.report.script import write_scripts
 from conformance.report.together import together
 from conformance.run import Driven, Telling, drive, selected_rules
-from conformance.specification.revisions import revision_named
+from conformance.specification.revisions import Revision, revision_named
 from conformance.target.target import Target, named_tool, parsed_header, target_of
 from conformance.wire.history import History, read
 
@@ -160,9 +161,7 @@ def judge_again(
     chosen = dict(rules) if rules is not None else selected_rules(only, skip, spec=revision.name)
     judged = []
     for each in kept:
-        circumstances = replace(each.history.circumstances, spec=revision.name)
-        history = History(each.history.exchanges, circumstances)
-        judgement = told_whole(judge(chosen, history), history)
+        history, judgement = _judged_by(revision, chosen, each.history)
         results = build(
             judgement,
             history,
@@ -174,6 +173,19 @@ def judge_again(
         )
         judged.append(Checked(results, history, judgement, paths[0]))
     return replace(judged[0], results=together([checked.results for checked in judged]))
+
+
+def _judged_by(
+    revision: Revision, rules: Mapping[str, Rule], kept: History
+) -> tuple[History, Judgement]:
+    """A kept history judged by a revision. Where it was made under one that is another on the
+    wire, what is judged is what the two have in common."""
+    made_under = revision_named(kept.circumstances.spec)
+    if made_under.protocol_version != revision.protocol_version:
+        judgement = told_whole(judge(catalogue(made_under.name), kept), kept)
+        return kept, carried(rules, judgement, made_under.name, revision.name)
+    history = History(kept.exchanges, replace(kept.circumstances, spec=revision.name))
+    return history, told_whole(judge(rules, history), history)
 
 
 def _facts_of(history: History, options: Mapping[str, object]) -> RunFacts:

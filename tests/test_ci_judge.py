@@ -17,7 +17,7 @@ from conformance.judge.rule import Rule
 from conformance.judge.verdict import judge
 from conformance.report.results import Results, RunFacts, build, json_text
 from conformance.report.together import together
-from conformance.specification.revisions import REVISIONS
+from conformance.specification.revisions import REVISIONS, Successor
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import Circumstances, HistoryWriter
 from tests.builders import URL, creation, history, reading
@@ -154,17 +154,32 @@ def test_a_rule_that_one_run_blocked_and_another_saw_is_not_blocked() -> None:
 # ---- another revision ----------------------------------------------------------------------
 
 
-def test_another_revision_judges_by_its_own_version(
+def test_another_revision_is_judged_by_what_both_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    later = replace(REVISION, name="next", catalogue="next/1", protocol_version="2027-01-01")
+    later = replace(
+        REVISION,
+        name="next",
+        catalogue="next/1",
+        protocol_version="2027-01-01",
+        follows=REVISION.name,
+        turned={"polling.result-type": Successor("polling.result-type", "it is the other way")},
+        changed={},
+        abolished=frozenset(),
+    )
     monkeypatch.setitem(REVISIONS, "next", later)
     folder = kept(tmp_path, session(good=False))
     now, then = judge_again([folder]).results, judge_again([folder], spec="next").results
     assert (then.spec, then.catalogue) == ("next", "next/1")
-    # No request was made under that version: it has nothing to say of them.
     assert "polling.result-type" in violated(now)
-    assert violated(then) == []
+    # What asks for the same is as it was; of what turned round the history says nothing.
+    assert violated(then) == [rule for rule in violated(now) if rule != "polling.result-type"]
+    turned = then.rule("polling.result-type")
+    assert turned is not None
+    assert (turned.verdict, turned.reason) == (
+        "not-exercised",
+        "nothing was sent under next, and it changed in next: it is the other way",
+    )
 
 
 def test_an_unknown_revision_is_a_wrong_command_line(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ class Difference:
     error_codes: Names
 
     @property
+    def forward(self) -> bool:
+        """Whether ``new`` is the later one."""
+        return _way(self.old, self.new) is not None
+
+    @property
     def turned(self) -> tuple[Pair, ...]:
         return tuple(pair for pair in self.both if pair.kind == TURNED)
 

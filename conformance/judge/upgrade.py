@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.judge.rule import Rule, catalogue
 from conformance.judge.succession import Difference, Pair, compare_revisions
-from conformance.judge.verdict import FAIL, NOT_APPLICABLE, PASS, WARN, Judgement, Verdict
+from conformance.judge.verdict import (
+    FAIL,
+    NOT_APPLICABLE,
+    NOT_EXERCISED,
+    PASS,
+    WARN,
+    Judgement,
+    Verdict,
+)
 
 RIGHT = "already right"
 CHANGE = "must change"
@@ -129,6 +137,41 @@ def _going_steps(difference: Difference, before: Mapping[str, Verdict]) -> Itera
         if verdict is not None and verdict.verdict in _SEEN:
             kind = GO if rule.id in difference.abolished else FREE
             yield Step(rule, kind, rule.title, verdict.verdict)
+
+
+# ---- a kept history ------------------------------------------------------------------------
+
+
+def carried(rules: Mapping[str, Rule], judgement: Judgement, old: str, new: str) -> Judgement:
+    """What a history that was made under one revision says of rules of another.
+
+    It speaks about those that are the same in both. Of the others it says why not.
+    """
+    before = _verdicts(judgement)
+    difference = compare_revisions(old, new)
+    pairs = {pair.new.id: pair for pair in difference.both}
+    later = new if difference.forward else old
+    verdicts = []
+    for rule in rules.values():
+        pair = pairs.get(rule.id)
+        verdict = before.get(pair.old.id) if pair is not None else None
+        if pair is None:
+            verdicts.append(_unseen(rule, f"it is not in {old}, and nothing was sent under {new}"))
+        elif pair.kind:
+            reason = f"nothing was sent under {new}, and it changed in {later}: {pair.words}"
+            verdicts.append(_unseen(rule, reason))
+        elif verdict is None:
+            verdicts.append(_unseen(rule, "it was not judged"))
+        else:
+            kind = rule.violated if verdict.violated else verdict.verdict
+            cause = verdict.cause if verdict.cause in rules else None
+            verdicts.append(replace(verdict, rule=rule, verdict=kind, cause=cause))
+    told = {verdict.rule.id for verdict in verdicts if verdict.violated}
+    return Judgement(tuple(verdicts), tuple(c for c in judgement.causes if c.rule in told))
+
+
+def _unseen(rule: Rule, reason: str) -> Verdict:
+    return Verdict(rule, NOT_EXERCISED, reason)
 
 
 # ---- both at once --------------------------------------------------------------------------

@@ -176,7 +176,9 @@ def cancelled_stays_cancelled(history: History) -> Iterator[Observation]:
         told = [
             (cancel.ended, cancel)
             for cancel in life.cancels
+            # Of a task that had ended otherwise, cancellation.terminal-refused tells.
             if (cancel.result or {}).get("status") == CANCELLED
+            and not ended_before(life, cancel.started)
         ]
         told += [(s.ended, s.exchange) for s in life.sightings if s.status == CANCELLED]
         if not told:
