@@ -60,19 +60,38 @@ def upgrade(context: click.Context, /, **_: Any) -> None:
 
 
 def _told(options: dict[str, Any]) -> Told:
-    from conformance.judge.upgrade import upgrade as compare
     from conformance.report.terminal import Progress
+    from conformance.run import Telling
+
+    progress = Progress(sys.stderr)
+    telling = Telling(progress.doing, progress.exchanged)
+    try:
+        return told_of(
+            target_from(options), old=options.get("spec"), new=options.get("new"), telling=telling
+        )
+    finally:
+        progress.done()
+
+
+def told_of(
+    target: Target,
+    *,
+    old: str | None = None,
+    new: str | None = None,
+    telling: Telling | None = None,
+) -> Told:
+    """What the server would have to change, from one revision to another.
+
+    ``old`` narrows what it is driven through to one revision; by default it is all it speaks, and
+    ``new`` the revision after the oldest of these. Raises ``NothingToJudge`` and ``UsageError``.
+    """
+    from conformance.judge.upgrade import upgrade as compare
     from conformance.report.upgrade import Told
     from conformance.run import Telling
 
-    target = target_from(options)
-    progress = Progress(sys.stderr)
-    try:
-        checked = _checked(target, options.get("spec"), Telling(progress.doing, progress.exchanged))
-    finally:
-        progress.done()
-    old, new = _from_and_to(list(checked), options.get("spec"), options.get("new"))
-    facts = checked[old].results
+    checked = _checked(target, old, telling or Telling())
+    old, new = _from_and_to(checked, old, new)
+    facts = next(iter(checked.values())).results
     return Told(
         compare({name: each.judgement for name, each in checked.items()}, old, new),
         name=facts.target.name,
@@ -113,11 +132,18 @@ def _checked(target: Target, only: str | None, telling: Telling) -> dict[str, Ch
     return found
 
 
-def _from_and_to(spoken: list[str], old: str | None, new: str | None) -> tuple[str, str]:
-    """From the oldest revision spoken to the one that follows, unless the user said otherwise."""
+def _from_and_to(checked: dict[str, Checked], old: str | None, new: str | None) -> tuple[str, str]:
+    """From the oldest revision spoken to the one that follows, unless the user said otherwise.
+
+    A server may say that it speaks a revision, and have the design of the one before.
+    """
+    from conformance.judge.fingerprint import fingerprint_of
     from conformance.specification.revisions import revision_after, revision_named
 
-    start = old or spoken[0]
+    start = old or next(iter(checked))
+    before = revision_named(start).follows
+    if new in (None, start) and before and fingerprint_of(checked[start].history) is not None:
+        return before, start
     if new is not None:
         if revision_named(new).name == start:
             raise UsageError(f"--to {new} is what it speaks already: name another revision")

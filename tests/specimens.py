@@ -3,6 +3,7 @@
     python -m tests.specimens               # all of them, into reports/specimens
     python -m tests.specimens fastmcp       # one of them
     python -m tests.specimens --render      # the results that are there, as reports again
+    python -m tests.specimens upgrades      # what an upgrade would change on some servers
 
 The tutorial's server needs Node and a copy of the article it stands in: where these are missing
 its specimen stays as it is.
@@ -19,10 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.checking import check_target
-from conformance.report import html, markdown
+from conformance.report import html, markdown, upgrade
 from conformance.report.results import Results, json_text, read, write_text
 from conformance.report.terminal import summary_lines
 from conformance.target.target import Target
+from conformance.upgrading import told_of
 from fixtures import serve
 from fixtures.faults.combinations import SIX_AT_ONCE
 from fixtures.serve import Settings
@@ -81,6 +83,39 @@ SPECIMENS: dict[str, Callable[[], AbstractContextManager[Target]]] = {
 }
 
 
+@contextmanager
+def older() -> Iterator[Target]:
+    """Our own server, as it was under 2025-11-25."""
+    with serve.running(Settings(revision="2025-11-25")) as url:
+        yield Target(url=url, seed=SEED)
+
+
+@contextmanager
+def both() -> Iterator[Target]:
+    """Our own server, in both eras at once."""
+    with serve.running(Settings(revision="both")) as url:
+        yield Target(url=url, seed=SEED)
+
+
+# Of these it is told what the next revision would change.
+UPGRADES: dict[str, Callable[[], AbstractContextManager[Target]]] = {
+    "upgrade-2025-11-25": older,
+    "upgrade-both": both,
+    "upgrade-tutorial": tutorial,
+}
+
+
+def write_upgrade(name: str, folder: Path = FOLDER) -> str:
+    """Find out what an upgrade of a server changes, write it, and return it in one line. Raises
+    ``Missing``."""
+    with UPGRADES[name]() as target:
+        told = told_of(target)
+    for suffix, text in (("html", upgrade.html(told)), ("md", upgrade.markdown(told))):
+        assert len(text.encode()) < LARGEST, f"{name}.{suffix} is too large for a specimen"
+        write_text(folder / f"{name}.{suffix}", text)
+    return told.conclusion
+
+
 @dataclass(frozen=True)
 class Specimen:
     """A specimen as texts, by the names of its files."""
@@ -120,6 +155,8 @@ def main(names: list[str]) -> int:
     if "--render" in names:
         names = [name for name in names if name != "--render"]
         make = kept
+    if names == ["upgrades"]:
+        return _write_upgrades()
     unknown = [name for name in names if name not in SPECIMENS]
     if unknown:
         print(f"unknown: {', '.join(unknown)}; there are {', '.join(SPECIMENS)}")
@@ -132,6 +169,15 @@ def main(names: list[str]) -> int:
             continue
         write(name, specimen)
         print(f"{name}: {specimen.files['terminal.txt'].splitlines()[-1]}")
+    return 0
+
+
+def _write_upgrades() -> int:
+    for name in UPGRADES:
+        try:
+            print(f"{name}: {write_upgrade(name)}")
+        except Missing as missing:
+            print(f"{name}: left as it is, {missing}")
     return 0
 
 

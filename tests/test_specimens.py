@@ -8,7 +8,7 @@ import pytest
 
 from tests import specimens
 from tests.report_samples import sample
-from tests.specimens import FOLDER, LARGEST, SPECIMENS, Specimen, kept, main, write
+from tests.specimens import FOLDER, LARGEST, SPECIMENS, UPGRADES, Specimen, kept, main, write
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -46,6 +46,16 @@ def test_each_shows_what_it_is_there_for(name: str, verdict: str) -> None:
     if name == "six-faults":
         assert len(violated) >= 6
         assert any(rule.life is not None for rule in violated)
+
+
+@pytest.mark.parametrize("name", UPGRADES)
+def test_each_upgrade_is_there_and_names_no_machine(name: str) -> None:
+    """Where this fails: ``python -m tests.specimens upgrades``."""
+    for suffix in ("html", "md"):
+        content = (FOLDER / f"{name}.{suffix}").read_text(encoding="utf-8")
+        assert "2026-07-28" in content
+        assert len(content.encode()) < LARGEST
+        assert str(CHECKOUT) not in content
 
 
 def test_making_and_writing(

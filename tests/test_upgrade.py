@@ -99,6 +99,24 @@ def test_the_draft_asks_for_nothing_new_yet() -> None:
     assert len(told.of(RIGHT)) == len(catalogue("draft"))
 
 
+def test_a_server_that_only_says_it_speaks_the_newer_one() -> None:
+    verdicts = {
+        "creation.shape": "fail",
+        "polling.shape": "not-exercised",
+        "polling.result-type": "not-exercised",
+        "polling.same-task": "not-exercised",
+    }
+    told = upgrade({NEWER: judgement(NEWER, verdicts)}, OLDER, NEWER)
+    kind = kinds(told)
+    assert kind["creation.shape"] == CHANGE
+    assert kind["polling.shape"] == CHANGE
+    assert kind["polling.result-type"] == NEW
+    assert kind["polling.same-task"] == UNSEEN
+    assert kind["polling.unknown-id"] == RIGHT
+    page = Told(told, "server", "http://127.0.0.1:8000/mcp", "2026-11-29T12:00:00Z")
+    assert "speaks 2026-07-28 by name, with the tasks of 2025-11-25" in text(page)
+
+
 # ---- how it is told --------------------------------------------------------------------------
 
 

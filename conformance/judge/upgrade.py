@@ -78,13 +78,20 @@ class Upgrade:
 def upgrade(judgements: Mapping[str, Judgement], old: str, new: str) -> Upgrade:
     """What has to be done to come from one revision to another.
 
-    ``judgements`` are those of the revisions that the server speaks, by name: of ``old`` at
-    least. Where it speaks ``new`` as well, what it does there is what counts. Raises
-    ``UsageError`` for a name that is none.
+    ``judgements`` are those of the revisions that the server speaks, by name. Where it speaks
+    ``new``, what it does there is what counts; where it speaks that alone, it is one that says so
+    and has the design of ``old``. Raises ``UsageError`` for a name that is none.
     """
     difference = compare_revisions(old, new)
-    before = _verdicts(judgements[old])
-    if new in judgements:
+    before = _verdicts(judgements[old]) if old in judgements else {}
+    if old not in judgements:
+        pairs = {pair.new.id: pair for pair in difference.both}
+        after = _verdicts(judgements[new])
+        steps = tuple(
+            _redesigned_step(rule, after.get(rule.id), pairs.get(rule.id))
+            for rule in catalogue(new).values()
+        )
+    elif new in judgements:
         after = _verdicts(judgements[new])
         steps = tuple(_seen_step(rule, after.get(rule.id)) for rule in catalogue(new).values())
     else:
@@ -110,6 +117,18 @@ def _seen_step(rule: Rule, verdict: Verdict | None) -> Step:
         verdict.verdict, UNSEEN
     )
     return Step(rule, kind, verdict.reason, verdict.verdict)
+
+
+def _redesigned_step(rule: Rule, verdict: Verdict | None, pair: Pair | None) -> Step:
+    """A rule of a revision that the server claims to speak, while it has an older design."""
+    step = _seen_step(rule, verdict)
+    if step.kind != UNSEEN:
+        return step
+    if pair is None:
+        return _new_step(rule)
+    if pair.kind:
+        return Step(rule, CHANGE, pair.words, step.today, pair.old.title)
+    return step
 
 
 def _carried_step(pair: Pair, verdict: Verdict | None) -> Step:

@@ -80,6 +80,13 @@ class Told:
         return self.upgrade.new
 
     @property
+    def speaks(self) -> str:
+        """The revisions that it speaks today, in words."""
+        spoken = " and ".join(self.upgrade.spoken)
+        mistaken = self.old not in self.upgrade.spoken
+        return f"{spoken} by name, with the tasks of {self.old}" if mistaken else spoken
+
+    @property
     def names(self) -> list[tuple[str, Names]]:
         """The words of the protocol that come and go."""
         difference = self.upgrade.difference
@@ -108,7 +115,7 @@ class Told:
 
 def text(told: Told) -> str:
     """For a terminal: what is right already is counted only."""
-    lines = [f"{visible(told.name, 80)} speaks {' and '.join(told.upgrade.spoken)}"]
+    lines = [f"{visible(told.name, 80)} speaks {told.speaks}"]
     for what, names in told.names:
         lines += [f"  {what} that come: {', '.join(names.come)}"] if names.come else []
         lines += [f"  {what} that go: {', '.join(names.go)}"] if names.go else []
@@ -144,7 +151,7 @@ def _markdown(told: Told) -> Iterator[str]:
     yield ""
     yield plain(told.conclusion)
     yield ""
-    yield f"{code(told.url)} speaks {' and '.join(told.upgrade.spoken)} today."
+    yield f"{code(told.url)} speaks {told.speaks} today."
     yield ""
     for what, names in told.names:
         if names.come:
