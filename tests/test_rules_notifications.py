@@ -203,7 +203,12 @@ def test_a_silent_stream_fails_only_after_a_long_time() -> None:
     brief = listen(content_type="text/event-stream")
     long = listen(content_type="text/event-stream", started=100.0, ended=130.0)
     assert judged(rule, creation(), brief).verdict == "not-exercised"
-    assert judged(rule, creation(), long).verdict == "fail"
+    others = [creation(f"t{n}", started=110.0 + n, ended=110.1 + n) for n in range(3)]
+    assert judged(rule, *others, long).verdict == "fail"
+    # A server that answers nobody else meanwhile may be busy.
+    assert judged(rule, creation(), long).verdict == "not-exercised"
+    slow = [creation(f"t{n}", started=110.0 + n, ended=115.0 + n) for n in range(3)]
+    assert judged(rule, *slow, long).verdict == "not-exercised"
 
 
 # ---- unknown tasks ----------------------------------------------------------------------------

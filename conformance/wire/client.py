@@ -98,6 +98,7 @@ class Wire:
         self._contexts: dict[bool, ssl.SSLContext] = {}
         self._fresh = 0
         self._received = 0
+        self._under_way: set[Reading] = set()
 
     async def __aenter__(self) -> Wire:
         return self
@@ -145,20 +146,24 @@ class Wire:
                 scope.deadline = min(scope.deadline, anyio.current_time() + _AFTER_LAST_EVENT)
             return on_event is not None and on_event(event)
 
-        reading = Reading(self._allowance(), hear)
+        reading = Reading(self._allowance, hear)
+        self._under_way.add(reading)
         name = self._connection_name(connection)
         started = time.monotonic()
         scope.deadline = anyio.current_time() + patience
-        with scope:
-            async with self._client(connection, sent.url) as client:
-                await _until(enough, lambda: self._guarded(client, sent, reading))
+        try:
+            with scope:
+                async with self._client(connection, sent.url) as client:
+                    await _until(enough, lambda: self._guarded(client, sent, reading))
+        finally:
+            self._under_way.discard(reading)
+            self._received += reading.weight
         if not reading.complete and reading.fault is None:
             if scope.cancelled_caught and not hanging_up:
                 reading.fault = Fault("timeout", f"nothing complete within {bound:g} s")
             else:
                 reading.cut = True
         seen = reading.seen()
-        self._received += reading.weight
         if reading.port is not None:
             name = f"{name}:{reading.port}"
         return Outcome(started, time.monotonic(), name, seen, reading.fault)
@@ -173,7 +178,8 @@ class Wire:
 
     def _allowance(self) -> int:
         limits = self.limits
-        return limits.size if self._received <= limits.total else limits.size_after
+        received = self._received + sum(reading.weight for reading in self._under_way)
+        return limits.size if received <= limits.total else limits.size_after
 
     def _connection_name(self, connection: str) -> str:
         if connection != FRESH:

@@ -27,16 +27,20 @@ class Reading:
     """What has come in so far of one response.
 
     ``complete`` is true once the whole body was read. ``fault`` is the first thing that went
-    wrong. ``cut`` is true where the suite itself stopped reading.
+    wrong. ``cut`` is true where the suite itself stopped reading. ``allowance`` says how large the
+    body may be, anew with each chunk: others come in at the same time.
     """
 
-    def __init__(self, size: int, on_event: Callable[[Event], bool] | None = None) -> None:
+    def __init__(
+        self, allowance: Callable[[], int], on_event: Callable[[Event], bool] | None = None
+    ) -> None:
         self.port: int | None = None
         self.fault: Fault | None = None
         self.cut = False
         self.complete = False
         self._on_event = on_event
-        self.size = size
+        self._allowance = allowance
+        self.size = allowance()
         self._response: httpx.Response | None = None
         self._chunks: list[bytes] = []
         self._length = 0
@@ -83,12 +87,14 @@ class Reading:
         if self._inflate is not None:
             self._inflating = True
             chunk = self._decompressed(chunk)
+        self.size = min(self.size, self._allowance())
         self._length += len(chunk)
         self._values += chunk.count(b"[") + chunk.count(b"{") + chunk.count(b",")
         too_large = self._length > self.size or self._values > self._most_values
         if too_large:
             # What came before is heard all the same: an event may share its chunk with a flood.
             chunk = chunk[: max(len(chunk) - (self._length - self.size), 0)]
+            self._chunks = [b"".join(self._chunks)[: self.size]]
         self._chunks.append(chunk)
         if self._reader is not None:
             for event in self._reader.feed(chunk, time.monotonic()):

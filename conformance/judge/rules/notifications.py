@@ -179,7 +179,7 @@ def acknowledgement_comes_first(history: History) -> Iterator[Observation]:
 
 def _nothing_came(history: History, exchange: Exchange) -> Observation:
     lasted = exchange.ended - exchange.started
-    if exchange.status == 200 and lasted >= long_enough(history):
+    if exchange.status == 200 and lasted >= long_enough(history) and _lively(history, exchange):
         return broken(
             exchange,
             f"send {ACKNOWLEDGED} when a stream is opened, so that the client knows what it will"
@@ -188,6 +188,22 @@ def _nothing_came(history: History, exchange: Exchange) -> Observation:
             found=f"nothing for {lasted:.0f} s",
         )
     return unclear(exchange, "no message came on the stream")
+
+
+# So many other requests that were answered within a second show that a server is not busy.
+_QUICK_ANSWERS = 3
+
+
+def _lively(history: History, stream: Exchange) -> bool:
+    """Whether other requests were answered at once while nothing came on a stream."""
+    meanwhile = [
+        each
+        for each in history.exchanges
+        if stream.started <= each.started and each.ended <= stream.ended and each is not stream
+    ]
+    quick = [e for e in meanwhile if e.response is not None and e.ended - e.started < 1]
+    timed_out = any(e.fault is not None and e.fault.kind == "timeout" for e in meanwhile)
+    return len(quick) >= _QUICK_ANSWERS and not timed_out
 
 
 def _agrees_to_what_was_asked(stream: Subscription) -> Iterator[Observation]:
