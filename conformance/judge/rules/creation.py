@@ -256,7 +256,7 @@ def discriminator_is_for_handles(history: History) -> Iterator[Observation]:
             )
 
 
-@rule("creation.only-tools-call", MUST, tasks("supported-methods"))
+@rule("creation.only-tools-call", IMPLIED, tasks("supported-methods"))
 def only_tool_calls_become_tasks(history: History) -> Iterator[Observation]:
     """No method but tools/call answers with a task handle.
 

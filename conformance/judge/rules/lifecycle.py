@@ -73,7 +73,7 @@ def status_is_one_of_five(history: History) -> Iterator[Observation]:
 
 @rule(
     "lifecycle.legal-transitions",
-    MUST,
+    IMPLIED,
     tasks("task-status"),
     needs=(TASK,),
     after=(
