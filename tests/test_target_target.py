@@ -140,6 +140,14 @@ def test_a_caller_has_one_authorization() -> None:
         target_of(URL.replace("127", "alice:wonder@127"), headers=two[:1])
 
 
+def test_the_second_caller_is_another_one() -> None:
+    one, same = (("Authorization", "Bearer a"),), (("authorization", "Bearer a"),)
+    with pytest.raises(UsageError, match="names the first caller again") as raised:
+        target_of(URL, headers=one, other_headers=same)
+    assert "Bearer" not in str(raised.value)
+    assert target_of(URL, headers=one, other_headers=(("Authorization", "Bearer b"),)).callers
+
+
 def test_secrets() -> None:
     target = target_of(
         URL.replace("127", "alice:wonder@127") + "?token=abc%20d",
@@ -182,7 +190,7 @@ def test_callers() -> None:
         ({"max_wait": 3601}, "max-wait"),
         ({"max_wait": float("nan")}, "max-wait"),
         ({"max_wait": float("inf")}, "max-wait"),
-        ({"spec": "2025-11-25"}, "unknown revision '2025-11-25': this suite knows 2026-07-28"),
+        ({"spec": "2024-11-05"}, "unknown revision '2024-11-05': this suite knows 2025-11-25, 2026-07-28, draft"),
     ],
 )
 def test_choices_that_there_are_not(choice: dict[str, Any], message: str) -> None:

@@ -157,6 +157,8 @@ def target_of(
     for pairs in (headers, other_headers):
         if sum(name.lower() == "authorization" for name, _ in pairs) > 1:
             raise UsageError("one caller has two Authorization headers: give one of them")
+    if other_headers and _as_sent(headers) == _as_sent(other_headers):
+        raise UsageError("--other-header names the first caller again: give the second one's own")
     return Target(
         url=plain_urls[0],
         headers=headers,
@@ -164,6 +166,10 @@ def target_of(
         replicas=tuple(plain_urls[1:]),
         **others,
     )
+
+
+def _as_sent(headers: Headers) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers}
 
 
 def _spoiled(name: str, value: str) -> str:
