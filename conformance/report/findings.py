@@ -16,9 +16,8 @@ from conformance.report.results import (
     Results,
     RuleResult,
 )
+from conformance.specification.revisions import INITIALIZE, REVISIONS
 from conformance.wire.exchange import JsonObject
-
-EXTENSION_WORDS = "the Tasks extension"
 
 
 @dataclass(frozen=True)
@@ -65,16 +64,23 @@ def not_exercised(results: Results, *levels: str) -> list[Unseen]:
     return sorted(found, key=lambda unseen: -len(unseen.rules))
 
 
+def tasks_of(spec: str) -> str:
+    """What a revision calls its tasks, in words."""
+    revision = REVISIONS.get(spec)
+    older = revision is not None and revision.greeting == INITIALIZE
+    return f"the tasks of {spec}" if older else "the Tasks extension"
+
+
 def conclusion(results: Results) -> str:
     """The verdict of the run as a sentence."""
     failed, warned = results.count(FAIL), results.count(WARN)
     if results.verdict == NON_CONFORMANT:
         things = "one rule" if failed == 1 else f"{failed} rules"
-        return f"The server does not conform to {EXTENSION_WORDS}: it breaks {things}."
+        return f"The server does not conform to {tasks_of(results.spec)}: it breaks {things}."
     if results.verdict == NOT_OFFERED:
         return (
-            f"The server does not offer {EXTENSION_WORDS}: it neither advertises it nor made a"
-            " task. There is nothing to conform to."
+            f"The server does not offer {tasks_of(results.spec)}: it advertises none and made none."
+            " There is nothing to conform to."
         )
     if results.verdict == INCONCLUSIVE:
         if results.run.cut_short:
@@ -82,7 +88,7 @@ def conclusion(results: Results) -> str:
         return "No verdict: no rule of the level must was seen to hold."
     assert results.verdict == CONFORMANT
     expected = results.count(FAIL, expected=True)
-    sentence = f"The server conforms to {EXTENSION_WORDS} in all that was exercised"
+    sentence = f"The server conforms to {tasks_of(results.spec)} in all that was exercised"
     if expected:
         known = "one known violation" if expected == 1 else f"{expected} known violations"
         sentence += f", but for {known}"

@@ -22,6 +22,7 @@ from conformance.report.findings import (
     request_words,
     response_words,
     summary_line,
+    tasks_of,
 )
 from conformance.report.page import asset, digest, template
 from conformance.report.picture import Picture, picture
@@ -147,6 +148,7 @@ def render(results: Results) -> str:
         unseen=not_exercised(results, *LEVELS),
         blocked=sum(rule.verdict == NOT_EXERCISED and bool(rule.cause) for rule in results.rules),
         must=MUST,
+        tasks_of=tasks_of,
         level_words=LEVEL_WORDS,
         verdict_words=VERDICT_WORDS,
         verdicts=VERDICTS,
