@@ -18,11 +18,16 @@ from hypothesis import strategies as st
 
 from conformance.drive.draft import Draft
 from conformance.judge.observation import broken
+from conformance.judge.rule import catalogue
+from conformance.judge.verdict import verdict_of
 from conformance.report.reproduce import reproducer
 from conformance.report.visible import visible
+from conformance.target.target import Target
 from conformance.wire.exchange import Exchange
 from conformance.wire.headers import encoded
+from fixtures.serve import Settings, running
 from tests.builders import URL, creation, exchange, history, reading
+from tests.driving import driven
 from tests.report_samples import HOSTILE
 
 needs_shell = pytest.mark.skipif(
@@ -243,3 +248,33 @@ def test_a_long_sequence_is_shortened() -> None:
 
 def test_no_exchange_gives_no_lines() -> None:
     assert reproducer(broken((), "no"), history()) == ""
+
+
+# ---- sessions --------------------------------------------------------------------------------
+
+
+@needs_shell
+def test_a_session_is_opened_before_what_was_sent_in_it() -> None:
+    """Run on a real server, the lines bring the same answer, in a session of their own."""
+    wrong = Settings(revision="2025-11-25", fault="unknown-id-is-internal-error")
+    with running(wrong) as url:
+        kept = driven(Target(url=url, spec="2025-11-25"), topics=["polling"])
+        rule = catalogue("2025-11-25")["polling.unknown-id"]
+        found = verdict_of(rule, kept).evidence[0]
+        lines = reproducer(found, kept)
+        done = subprocess.run(
+            ["bash", "-c", lines], capture_output=True, text=True, timeout=60, check=True
+        )
+    assert lines.count("# open a session") == 1
+    sessions = {e.request_header("Mcp-Session-Id") for e in found.exchanges}
+    assert not any(str(session) in lines for session in sessions)
+    assert '"code":-32603' in done.stdout
+
+
+def test_a_session_that_nobody_opened_is_sent_as_it_was() -> None:
+    probe = exchange("tools/list", error=-32600)
+    more = (*probe.sent.headers, ("Mcp-Session-Id", "made-up"))
+    probe = replace(probe, sent=replace(probe.sent, headers=more))
+    lines = reproducer(broken(probe, "no"), history(probe))
+    assert "# open a session" not in lines
+    assert "made-up" in lines

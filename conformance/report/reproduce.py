@@ -9,14 +9,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from conformance.judge.lives import lives
 from conformance.judge.observation import Observation
 from conformance.report.evidence import history_file
 from conformance.report.visible import visible
-from conformance.specification.names import HEADER_NAME, TASKS_UPDATE
+from conformance.specification.names import (
+    HEADER_NAME,
+    HEADER_SESSION,
+    HEADER_VERSION,
+    TASKS_UPDATE,
+)
 from conformance.target.target import FIRST, SECOND, WRONG_TOKEN
 from conformance.wire.exchange import Exchange, header_of
 from conformance.wire.headers import decoded
@@ -38,9 +43,11 @@ def reproducer(observation: Observation, history: History) -> str:
     """Shell lines that do again what an observation saw; empty where it saw no exchange.
 
     Ids of tasks that the server made are carried by hand in ``$TASK``, ``$TASK2`` and so on;
-    what is masked stands in a variable of its header's name.
+    what is masked stands in a variable of its header's name. Sessions are opened first, and their
+    ids stand in ``$SESSION`` and so on.
     """
     steps = list(observation.exchanges)
+    sessions = history.derive(_sessions)
     made = history.derive(_creations)
     needed = list(dict.fromkeys(i for exchange in steps for i in _ids_in(exchange, made)))
     variables = {i: f"TASK{n if n > 1 else ''}" for n, i in enumerate(needed, 1)}
@@ -48,7 +55,13 @@ def reproducer(observation: Observation, history: History) -> str:
     if left_out:
         steps = [*steps[: _EXCHANGES_SHOWN // 2], *steps[-_EXCHANGES_SHOWN // 2 :]]
     shown = {exchange.key for exchange in steps}
+    creations = [made[task_id] for task_id in needed]
+    opened = _sessions_of([*steps, *creations], sessions)
+    variables.update({i: f"SESSION{n if n > 1 else ''}" for n, i in enumerate(opened, 1)})
     lines: list[str] = []
+    for session_id in opened:
+        if sessions[session_id].key not in shown:
+            lines.extend(_opening(sessions[session_id], variables, variables[session_id]))
     given: set[str] = set()
     before: Exchange | None = None
     for index, exchange in enumerate(steps):
@@ -71,8 +84,47 @@ def reproducer(observation: Observation, history: History) -> str:
         if task_id in variables and task_id not in given:
             given.add(task_id)
             lines.append(_assignment(variables[task_id]))
+        session_id = _session_opened(exchange)
+        if session_id in variables:
+            lines.append(f"{variables[session_id]}='put the {HEADER_SESSION} that came here'")
         before = exchange
     return "\n".join(lines)
+
+
+def _sessions(history: History) -> dict[str, Exchange]:
+    """The exchange that opened each session, by the id that the server gave it."""
+    opened = ((_session_opened(exchange), exchange) for exchange in history.exchanges)
+    return {session_id: exchange for session_id, exchange in opened if session_id}
+
+
+def _session_opened(exchange: Exchange) -> str:
+    if exchange.method != "initialize":
+        return ""
+    return exchange.response_header(HEADER_SESSION) or ""
+
+
+def _sessions_of(exchanges: Iterable[Exchange], known: Mapping[str, Exchange]) -> list[str]:
+    """The sessions in which these were sent, and that the server opened."""
+    ids = (exchange.request_header(HEADER_SESSION) for exchange in exchanges)
+    return list(dict.fromkeys(i for i in ids if i is not None and i in known))
+
+
+def _opening(opening: Exchange, variables: Mapping[str, str], word: str) -> Iterator[str]:
+    """Lines that open a session, keep its id, and say that the client is ready."""
+    yield "# open a session"
+    command = "\n".join(_command(opening, variables))
+    find = f"tr -d '\\r' | grep -i '^{HEADER_SESSION}:' | cut -d ' ' -f 2"
+    yield f"{word}=$({command} \\\n  | {find})"
+    agreed = (opening.result or {}).get("protocolVersion", "")
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    words = [
+        f"curl -sS -i {_url(opening)}",
+        *(f"-H {header}" for header in _headers(opening, variables)),
+        f"-H {_quoted(f'{HEADER_VERSION}: {agreed}'.encode('latin-1', 'replace'))}",
+        f"-H {_header(HEADER_SESSION, f'${word}')}",
+        f"--data-binary {shlex.quote(dump_json(ready))}",
+    ]
+    yield " \\\n  ".join(words)
 
 
 def _creations(history: History) -> dict[str, Exchange]:
@@ -142,7 +194,7 @@ def _command(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
         first += f" --no-buffer --max-time {_STREAM_SECONDS}"
     if sent.http_method not in ("POST", "GET"):
         first += f" -X {shlex.quote(sent.http_method)}"
-    words = [f"{first} {_quoted(sent.url.encode(), {re.escape(MASK.encode()): 'CREDENTIALS'})}"]
+    words = [f"{first} {_url(exchange)}"]
     words.extend(f"-H {header}" for header in _headers(exchange, variables))
     piped = ""
     if sent.http_method == "POST":
@@ -155,6 +207,10 @@ def _command(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
     yield piped + " \\\n  ".join(words)
 
 
+def _url(exchange: Exchange) -> str:
+    return _quoted(exchange.sent.url.encode(), {re.escape(MASK.encode()): "CREDENTIALS"})
+
+
 def _headers(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
     headers = exchange.sent.headers
     for name, value in headers:
@@ -162,6 +218,8 @@ def _headers(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
             yield _header(name, f"${_secret_variable(name, exchange.caller)}")
         elif not value:
             yield _quoted(f"{name};".encode("latin-1"))
+        elif name.lower() == HEADER_SESSION.lower() and value in variables:
+            yield _header(name, f"${variables[value]}")
         elif name.lower() == HEADER_NAME.lower() and any(
             i in (decoded(value) or "") for i in variables
         ):
