@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.drive.draft import Draft
 from conformance.judge.rule import catalogue
-from conformance.judge.verdict import Verdict, verdict_of
+from conformance.judge.verdict import Verdict, judge, verdict_of
 from conformance.specification.names import (
     HEADER_METHOD,
     HEADER_NAME,
@@ -269,3 +269,9 @@ def history(exchanges: Sequence[Exchange], **circumstances: Any) -> History:
 def judged(rule_id: str, *exchanges: Exchange, **circumstances: Any) -> Verdict:
     """The verdict of one rule of 2025-11-25, by itself."""
     return verdict_of(catalogue(VERSION)[rule_id], history(exchanges, **circumstances))
+
+
+def violated(*exchanges: Exchange, **circumstances: Any) -> set[str]:
+    """The rules of 2025-11-25 that are held against a server when all are judged together."""
+    judgement = judge(catalogue(VERSION), history(exchanges, **circumstances))
+    return {verdict.rule.id for verdict in judgement.verdicts if verdict.violated}

@@ -11,12 +11,14 @@ import pytest
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.errors import UsageError
 from conformance.judge.observation import broken, holds
-from conformance.judge.rule import LEVELS
+from conformance.judge.rule import LEVELS, catalogue
 from conformance.judge.verdict import VERDICTS, judge
 from conformance.report import results as files
 from conformance.report.results import Results, RunFacts, build
+from conformance.specification.revisions import revision_named
 from conformance.wire.history import HistoryWriter, read
 from conformance.wire.parsing import dump_json
+from tests import builders_2025
 from tests.builders import creation, exchange, history, reading
 from tests.report_samples import REVISION, RUN, discovery, judged, rule, sample
 
@@ -125,6 +127,17 @@ def test_a_task_under_an_older_protocol_does_not_offer_the_extension() -> None:
     made = creation("task-1", edit=lambda d: d.with_header("MCP-Protocol-Version", "2025-11-25"))
     results = judged([], history(discovery(extension=False), made))
     assert results.verdict == "not-offered"
+
+
+def test_a_server_of_sessions_offers_what_it_declares_in_the_handshake() -> None:
+    def overall(capabilities: Any) -> str:
+        kept = builders_2025.history([builders_2025.handshake(capabilities=capabilities)])
+        verdicts = judge(catalogue("2025-11-25"), kept)
+        run, revision = RunFacts(), revision_named("2025-11-25")
+        return build(verdicts, kept, surroundings=None, run=run, revision=revision).verdict
+
+    assert overall({"tools": {}}) == "not-offered"
+    assert overall(builders_2025.CAPABILITIES) == "conformant"
 
 
 def test_a_made_task_offers_the_extension() -> None:

@@ -11,6 +11,8 @@ from conformance.wire.exchange import Exchange, JsonObject
 from tests.builders_2025 import (
     FORM,
     answer,
+    at,
+    call,
     cancel,
     creation,
     fetch,
@@ -76,6 +78,23 @@ class TestQuestions:
         assert judged(rule, made(), asking(ping)).verdict == NOT_EXERCISED
         elsewhere = stream(question(3.0, None), started=2.0, ended=9.0)
         assert judged(rule, made(), elsewhere).verdict == NOT_EXERCISED
+
+    def test_what_the_only_task_of_a_session_asks_names_it(self) -> None:
+        rule = "input.related-task"
+        waits = at(2.9, method="notifications/tasks/status", params=task("t", "input_required"))
+        elsewhere = stream(waits, question(3.0, None), started=0.5, ended=9.0)
+        assert judged(rule, made(), elsewhere).verdict == FAIL
+        read = reading(status="input_required", started=2.0, ended=2.5)
+        alone = stream(question(3.0, None), started=0.5, ended=9.0)
+        assert judged(rule, made(), read, alone).verdict == FAIL
+        # Here it may be for something else.
+        another = creation("another", started=MADE_AT)
+        assert judged(rule, made(), another, elsewhere).verdict == NOT_EXERCISED
+        assert judged(rule, made(), call(started=1.5), elsewhere).verdict == NOT_EXERCISED
+        early = stream(question(2.5, None), waits, started=0.5, ended=9.0)
+        assert judged(rule, made(), early).verdict == NOT_EXERCISED
+        roots = question(3.0, None, method="roots/list", params={})
+        assert judged(rule, made(), stream(waits, roots, started=0.5)).verdict == NOT_EXERCISED
 
     def test_they_may_come_on_another_stream(self) -> None:
         elsewhere = stream(question(3.0), started=2.0, ended=9.0)
@@ -208,6 +227,13 @@ class TestMovesOn:
         life = [made(), closed, answer(result=given, started=4.0), waits]
         assert judged(rule, *life, max_wait=10.0).verdict == NOT_EXERCISED
 
+    def test_what_was_read_while_somebody_listened_counts(
+        self, rule: str, given: dict[str, Any]
+    ) -> None:
+        waiting = [reading(status="input_required", started=moment) for moment in (20.0, 31.0)]
+        life = self.life(given, *waiting)
+        assert judged(rule, *life, max_wait=10.0).verdict == WARN
+
     def test_a_refused_answer_is_another_matter(self, rule: str, given: dict[str, Any]) -> None:
         life = self.life(given, reading(status="input_required", started=20.0), status=400)
         assert judged(rule, *life, max_wait=10.0).verdict == NOT_EXERCISED
@@ -228,6 +254,9 @@ class TestCancelled:
         assert judged(rule, *right).verdict == PASS
         says = [handshake(), creation(), cancel(status="working")]
         assert judged(rule, *says).verdict == FAIL
+        # It may have ended in the meantime; to say so here is another fault.
+        too_late = [handshake(), creation(), cancel(status="completed")]
+        assert judged(rule, *too_late).verdict == NOT_EXERCISED
         goes_on = [handshake(), creation(), made := cancel()]
         right_after = reading(started=made.ended + 0.1)
         assert judged(rule, *goes_on, right_after).verdict == FAIL
@@ -252,6 +281,10 @@ class TestCancelled:
         assert judged(rule, *right, reading(status="completed")).verdict == FAIL
         told = [handshake(), creation(), cancel(), reading(status="failed")]
         assert judged(rule, *told).verdict == FAIL
+        # It had failed before, and was never cancelled: that it is said to be is another fault.
+        ended = [handshake(), creation(), reading(status="failed"), cancel()]
+        assert judged(rule, *ended, reading(status="failed")).verdict == NOT_EXERCISED
+        assert judged("cancellation.terminal-refused", *ended).verdict == FAIL
 
     @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
     def test_an_ended_task_refuses(self, end: str) -> None:
@@ -260,6 +293,13 @@ class TestCancelled:
         assert judged(rule, *before, cancel(error=-32602)).verdict == PASS
         assert judged(rule, *before, cancel(error=-32600)).verdict == FAIL
         assert judged(rule, *before, cancel(status=end)).verdict == FAIL
+
+    def test_an_ended_task_whose_time_is_over_is_another_matter(self) -> None:
+        short = {"ttl": 2000}
+        made = [handshake(), creation(started=1.0, members=short)]
+        ended = [*made, reading(status="completed", started=2.0, members=short)]
+        late = cancel(error=-32603, started=9.0)
+        assert judged("cancellation.terminal-refused", *ended, late).verdict == NOT_EXERCISED
 
     def test_a_second_cancellation_is_refused(self) -> None:
         rule = "cancellation.terminal-refused"

@@ -33,6 +33,7 @@ from tests.builders_2025 import (
     stream,
     task,
     tools,
+    violated,
 )
 
 STATUS = "notifications/tasks/status"
@@ -289,6 +290,10 @@ class TestJsonRpc:
 
         assert judged(rule, creation(), control, probe(result=task())).verdict == PASS
         assert judged(rule, creation(), control, probe(error=-32602)).verdict == FAIL
+        # Here it was the task that was gone.
+        found = violated(creation(), control, probe(error=-32602), reading(error=-32602))
+        assert "expiry.not-before-ttl" in found
+        assert rule not in found
 
 
 class TestSecurity:

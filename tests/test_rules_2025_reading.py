@@ -12,6 +12,7 @@ from conformance.wire.exchange import Exchange, Fault, JsonObject
 from tests.builders_2025 import (
     RESULT,
     TOOL_ERROR,
+    answer,
     at,
     call,
     cancel,
@@ -22,10 +23,12 @@ from tests.builders_2025 import (
     history,
     judged,
     page,
+    question,
     reading,
     related,
     stream,
     task,
+    violated,
 )
 
 LATER = {"lastUpdatedAt": "2025-11-25T12:00:05.000Z"}
@@ -259,6 +262,11 @@ class TestLifecycle:
         assert judged(rule, *quick).verdict == PASS
         stuck = [creation("b", started=2.0), reading("b", started=20.0)]
         assert judged(rule, *quick, *stuck).verdict == WARN
+        # What a tool asks may have come where nobody listened.
+        asks = [creation("c", started=1.0), reading("c", "input_required", started=1.2)]
+        assert judged(rule, *quick, *asks, *stuck).verdict == PASS
+        heard = fetch("b", events=[question(3.0, "b")], started=2.5, ended=20.0)
+        assert judged(rule, *asks, *quick, *stuck, heard, answer(started=4.0)).verdict == WARN
 
 
 class TestOutcome:
@@ -498,6 +506,19 @@ class TestListing:
     def test_a_task_that_is_gone_need_not_be_listed(self) -> None:
         made = [handshake(), creation("b"), page(), reading("b", error=-32602)]
         assert judged("listing.complete", *made).verdict == NOT_EXERCISED
+        # Nor need one that came back when its time was over.
+        short = {"ttl": 2000}
+        made = [handshake(), creation("b", members=short, started=1.0), page(started=2.0)]
+        back = reading("b", members=short, started=9.0)
+        assert judged("listing.complete", *made, back).verdict == NOT_EXERCISED
+
+    def test_a_task_that_is_stored_late_is_told_of_once(self) -> None:
+        made = [handshake(), creation("b"), reading("b", error=-32602, intent="read-at-once")]
+        made += [page(), reading("b")]
+        assert judged("listing.complete", *made).verdict == FAIL
+        found = violated(*made)
+        assert "creation.durable" in found
+        assert "listing.complete" not in found
 
     def test_cursors_lead_on(self) -> None:
         rule = "listing.cursors-advance"

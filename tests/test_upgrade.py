@@ -71,6 +71,17 @@ def test_a_server_of_the_older_revision_alone() -> None:
     assert turned.asks == catalogue(OLDER)["outcome.tool-error-fails"].title
 
 
+def test_what_is_wrong_today_is_told_beside_what_changes() -> None:
+    verdicts = {"input.resumes": "fail", "outcome.tool-error-fails": "warn"}
+    told = upgrade({OLDER: judgement(OLDER, verdicts)}, OLDER, NEWER)
+    steps = {step.rule.id: step for step in told.steps}
+    assert steps["input.resumes"].kind == CHANGE
+    assert steps["input.resumes"].words.endswith("and today: what was seen of input.resumes")
+    # Whoever completes such tasks today breaks the older rule, and keeps the newer one.
+    assert steps["outcome.tool-error-completes"].kind == UNSEEN
+    assert "may be right already" in steps["outcome.tool-error-completes"].words
+
+
 def test_every_rule_of_the_newer_revision_is_told_once() -> None:
     told = upgrade({OLDER: judgement(OLDER, {})}, OLDER, NEWER)
     newer = [step.rule.id for step in told.steps if step.kind not in (GO, FREE)]

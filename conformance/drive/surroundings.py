@@ -14,8 +14,9 @@ class ToolUse:
     """A tool, the arguments it is called with, and what it did when it was tried.
 
     ``seconds`` is how long its task lived until it ended, ``None`` where it did not end or
-    made no task. ``how`` says where the roles come from: ``observed``, ``named`` by the
-    user, or ``recognised`` as a fixture of the official suite.
+    made no task; ``at_least`` is how long it lived for certain, since a task is looked at only
+    as often as the server wants it. ``how`` says where the roles come from: ``observed``,
+    ``named`` by the user, or ``recognised`` as a fixture of the official suite.
     """
 
     name: str
@@ -25,6 +26,7 @@ class ToolUse:
     how: str = "observed"
     seconds: float | None = None
     status: str | None = None
+    at_least: float | None = None
 
     def plays(self, role: str) -> bool:
         return role in self.roles

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.judge.rule import Rule, catalogue
-from conformance.judge.succession import Difference, Pair, compare_revisions
+from conformance.judge.succession import TURNED, Difference, Pair, compare_revisions
 from conformance.judge.verdict import (
     FAIL,
     NOT_APPLICABLE,
@@ -20,7 +20,7 @@ from conformance.judge.verdict import (
 RIGHT = "already right"
 CHANGE = "must change"
 GO = "must go"
-FREE = "no longer asked"
+FREE = "no rule of its own"
 NEW = "new"
 UNSEEN = "not seen"
 NOT_OFFERED = "not offered"
@@ -96,7 +96,7 @@ def upgrade(judgements: Mapping[str, Judgement], old: str, new: str) -> Upgrade:
         steps = tuple(_seen_step(rule, after.get(rule.id)) for rule in catalogue(new).values())
     else:
         steps = (
-            *(_carried_step(pair, before.get(pair.old.id)) for pair in difference.both),
+            *(_carried_step(pair, before.get(pair.old.id), old) for pair in difference.both),
             *(_new_step(rule) for rule in difference.come),
             *_going_steps(difference, before),
         )
@@ -131,9 +131,15 @@ def _redesigned_step(rule: Rule, verdict: Verdict | None, pair: Pair | None) -> 
     return step
 
 
-def _carried_step(pair: Pair, verdict: Verdict | None) -> Step:
+def _carried_step(pair: Pair, verdict: Verdict | None, old: str) -> Step:
     """A rule that both revisions have, judged under the older one."""
     today = verdict.verdict if verdict is not None else ""
+    if verdict is not None and verdict.violated and pair.kind == TURNED:
+        words = f"it may be right already, since it is not as {old} asks: {verdict.reason}"
+        return Step(pair.new, UNSEEN, f"{pair.words}; {words}", today, pair.old.title)
+    if verdict is not None and verdict.violated and pair.kind:
+        words = f"{pair.words}; and today: {verdict.reason}"
+        return Step(pair.new, CHANGE, words, today, pair.old.title)
     if pair.kind and today in _SEEN:
         return Step(pair.new, CHANGE, pair.words, today, pair.old.title)
     if pair.kind:

@@ -15,6 +15,7 @@ from typing import Any
 
 from conformance.drive.surroundings import Surroundings
 from conformance.errors import UsageError
+from conformance.judge import older
 from conformance.judge.fingerprint import nested_task
 from conformance.judge.requests import advertising, of_this_revision, task_made
 from conformance.judge.rule import LEVELS, MUST
@@ -356,7 +357,8 @@ def _facts_of_handshake(url: str, history: History) -> ServerFacts:
         url,
         shortened(server) if isinstance(server, dict) else {},
         _versions([version]) if isinstance(version, str) else (),
-        any(e.handle is not None for e in history.exchanges),
+        older.offered(history, *older.TOOLS) is not None
+        or any(e.handle is not None for e in history.exchanges),
     )
 
 

@@ -34,7 +34,7 @@ WORDS_OF = {
     CHANGE: "Asked for today too, in another way or the other way round; or wrong already.",
     GO: "What the server does today and the newer revision has no place for. It may stay for"
     " clients that speak the older one.",
-    FREE: "What the older revision asks for and the newer one leaves open.",
+    FREE: "What the newer revision asks for within other rules, or leaves open.",
     NEW: "What the older revision does not ask for.",
     UNSEEN: "What the run could not look at, and why.",
     RIGHT: "What was seen to be as the newer revision wants it.",
@@ -58,7 +58,7 @@ _TODAY_WORDS = {
 }
 # In a terminal these are counted, and listed in the files.
 _ONLY_COUNTED = (RIGHT, FREE, NOT_OFFERED)
-_ONLY_NAMED = (NEW,)
+_ONLY_NAMED = (GO, NEW)
 _TEXT_LIMIT = 300
 
 

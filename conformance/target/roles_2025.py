@@ -6,11 +6,16 @@ what a task results in is asked for by itself (``tasks/result``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.specification.names import TASKS_GET, TOOLS_LIST
-from conformance.specification.states import FAILED, INPUT_REQUIRED, WORKING
+from conformance.specification.names import (
+    CODES_WITH_ANOTHER_MEANING,
+    TASKS_GET,
+    TOOLS_LIST,
+)
+from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED, WORKING
 from conformance.target.roles import (
     ECHO,
     ECHO_LETTERS,
@@ -33,6 +38,7 @@ from conformance.wire.parsing import dump_json
 FORBIDDEN, OPTIONAL, REQUIRED = "forbidden", "optional", "required"
 
 _TASKS_RESULT = "tasks/result"
+_STATUS_NOTIFICATION = "notifications/tasks/status"
 
 
 def task_support(tool: Mapping[str, Any]) -> str:
@@ -88,7 +94,11 @@ def _roles_of_tasks(
     history: History, creations: dict[str, Exchange], roles: dict[str, set[str]]
 ) -> None:
     failed: set[str] = set()
+    completed: set[str] = set()
     asked: set[str] = set()
+    waiting = _told_to_wait(history)
+    for task_id in waiting.keys() & creations.keys():
+        roles[str(creations[task_id].tool)].add(INPUT)
     for exchange in history.of_method(TASKS_GET, _TASKS_RESULT):
         creation = creations.get(exchange.task_id or "")
         if creation is None or creation.tool is None:
@@ -100,18 +110,47 @@ def _roles_of_tasks(
                 played.add(INPUT)
             if exchange.result is not None:
                 _roles_of_result(exchange.result, creation, played)
-            elif exchange.error is not None and task_id in failed:
+            elif task_id in failed and exchange.error is not None:
                 played.add(PROTOCOL_ERROR)
+            elif task_id in completed and _may_have_ended_a_call(exchange.error_code):
+                played.add(PROTOCOL_ERROR)  # called plainly it shows whether it is one
             continue
         status = exchange.task.get("status") if exchange.task is not None else None
         if status == FAILED:
             failed.add(task_id)
+        elif status == COMPLETED:
+            completed.add(task_id)
         elif status == INPUT_REQUIRED:
             asked.add(task_id)
             played.add(INPUT)
-        # A task that was asked something may have worked on only after the answer.
-        elif status == WORKING and task_id not in asked and _came_late(exchange, creation):
+        # A task that asked something may have worked on only after the answer.
+        elif (
+            status == WORKING
+            and task_id not in asked
+            and exchange.started < waiting.get(task_id, math.inf)
+            and _came_late(exchange, creation)
+        ):
             played.add(SLOW)
+
+
+def _told_to_wait(history: History) -> dict[str, float]:
+    """The tasks that a notification told to be waiting for input, each with the first time."""
+    told: dict[str, float] = {}
+    for exchange in history.exchanges:
+        for at, message in exchange.notifications:
+            task = message.get("params")
+            if (
+                message.get("method") == _STATUS_NOTIFICATION
+                and isinstance(task, dict)
+                and task.get("status") == INPUT_REQUIRED
+            ):
+                task_id = str(task.get("taskId"))
+                told[task_id] = min(at, told.get(task_id, at))
+    return told
+
+
+def _may_have_ended_a_call(code: object) -> bool:
+    return isinstance(code, int) and code not in CODES_WITH_ANOTHER_MEANING
 
 
 def _came_late(exchange: Exchange, creation: Exchange) -> bool:

@@ -14,6 +14,7 @@ from conformance.drive.surroundings import ToolUse
 from conformance.drive.tools import Tell
 from conformance.specification.states import is_terminal
 from conformance.target.roles_2025 import FORBIDDEN
+from conformance.wire.exchange import JsonObject
 
 _TRIED_AT_ONCE = 8
 # A tool that is no task keeps its caller waiting: who takes longer is left out.
@@ -69,4 +70,13 @@ async def _try_as_task(driver: OlderDriver, use: ToolUse) -> ToolUse:
     status = str(task.get("status"))
     if not is_terminal(status):
         return replace(use, status=status)
-    return replace(use, seconds=time.monotonic() - begun, status=status)
+    seconds = time.monotonic() - begun
+    return replace(use, seconds=seconds, status=status, at_least=_certainly(seconds, task))
+
+
+def _certainly(seconds: float, task: JsonObject) -> float:
+    """How long a task has lived at least that was seen to have ended after so many seconds."""
+    pause = task.get("pollInterval")
+    if isinstance(pause, int | float) and not isinstance(pause, bool) and pause > 0:
+        return max(seconds - pause / 1000, 0.0)
+    return seconds

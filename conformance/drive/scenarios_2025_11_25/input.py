@@ -25,6 +25,8 @@ from conformance.wire.exchange import JsonObject
 # Seconds after which a task that asks nothing is not waited for any longer.
 _PATIENCE = 8.0
 _MOST_QUESTIONS = 6
+# Of these it can be that only the task is waiting for them: there is one in the session.
+_ASKED_OF_THE_USER = ("elicitation/create", "sampling/createMessage")
 
 
 def _askers(driver: OlderDriver) -> list[ToolUse]:
@@ -52,8 +54,8 @@ async def answer(driver: OlderDriver) -> None:
 
 @older_scenario("input.hold", needs=(INPUT,), also=("lifecycle", "transport"))
 async def hold(driver: OlderDriver) -> None:
-    """A task's result is asked for at once. Whatever it asks is answered only after the task
-    was read."""
+    """A task's result is asked for at once, while the GET stream is open. Whatever it asks on
+    either is answered only after the task was read."""
     async with anyio.create_task_group() as group:
         for number, tool in enumerate(_askers(driver)):
             group.start_soon(_hold_one, driver, tool, f"held-{number}")
@@ -66,7 +68,7 @@ async def _hold_one(driver: OlderDriver, tool: ToolUse, name: str) -> None:
     respond = answering()
 
     def keep(message: JsonObject) -> JsonObject | None:
-        if related_task(message) is None:
+        if related_task(message) is None and message.get("method") not in _ASKED_OF_THE_USER:
             return respond(message)  # the task does not wait for that
         with suppress(anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
             put.send_nowait(message)
@@ -74,23 +76,25 @@ async def _hold_one(driver: OlderDriver, tool: ToolUse, name: str) -> None:
 
     session = await driver.open(name, answers=keep)
 
-    async def answer_after_reading() -> None:
+    async def answer_after_reading(only_task: str) -> None:
         async for message in asked:
-            task = str(related_task(message))
+            named = related_task(message)
+            task = named or only_task
             await driver.get(task, "read-while-asked")
-            await driver.respond(session, message["id"], respond(message), task_id=task)
+            await driver.respond(session, message["id"], respond(message), task_id=named)
             await driver.get(task)
 
+    # A server may ask on the GET stream, and as soon as the task is made.
     with put, asked:
-        created = await driver.create(tool, in_session=name)
-        if created is None:
-            return
-        task_id = created.task_id
-        async with driver.listening(name), anyio.create_task_group() as group:
-            group.start_soon(answer_after_reading)
-            await driver.result(task_id, "result-for-input", seconds=_limit(driver))
-            put.close()
-    await driver.wait_for_end(task_id, limit=_limit(driver))
+        async with driver.listening(name):
+            created = await driver.create(tool, in_session=name)
+            if created is None:
+                return
+            async with anyio.create_task_group() as group:
+                group.start_soon(answer_after_reading, created.task_id)
+                await driver.result(created.task_id, "result-for-input", seconds=_limit(driver))
+                await driver.wait_for_end(created.task_id, limit=_limit(driver))
+                put.close()
 
 
 @older_scenario("input.refuse", needs=(INPUT,))
@@ -99,12 +103,18 @@ async def refuse(driver: OlderDriver) -> None:
 
     async def one(tool: ToolUse, name: str, action: str) -> None:
         await driver.open(name, answers=answering(action=action), answer_intent="decline-all")
-        created = await driver.create(tool, in_session=name)
-        if created is None:
-            return
-        if await driver.wait_for_input(created.task_id, limit=_limit(driver)) is not None:
-            await driver.finish(created.task_id)
-            await driver.get(created.task_id)
+        # It may ask again, on either stream, as long as it is looked at.
+        async with driver.listening(name):
+            created = await driver.create(tool, in_session=name)
+            if created is None:
+                return
+            task_id = created.task_id
+            if await driver.wait_for_input(task_id, limit=_limit(driver)) is None:
+                return
+            async with anyio.create_task_group() as both:
+                both.start_soon(partial(driver.wait_for_end, task_id, limit=_limit(driver)))
+                await driver.finish(task_id, limit=_limit(driver))
+            await driver.get(task_id)
 
     async with anyio.create_task_group() as group:
         for number, tool in enumerate(_askers(driver)[:2]):
@@ -126,13 +136,17 @@ async def kinds_not_declared(driver: OlderDriver) -> None:
 
     async def one(tool: ToolUse, name: str, capabilities: JsonObject) -> None:
         await driver.open(name, capabilities=capabilities, answers=refusing)
-        created = await driver.create(tool, in_session=name)
-        if created is None:
-            return
         patience = min(_limit(driver), STALLED_SECONDS)
         async with driver.listening(name):
-            await driver.result(created.task_id, "kinds-not-declared", hang_up_after=patience)
-        await driver.get(created.task_id)
+            created = await driver.create(tool, in_session=name)
+            if created is None:
+                return
+            task_id = created.task_id
+            answer = await driver.result(task_id, "kinds-not-declared", hang_up_after=patience)
+            if answer.error is None:
+                await driver.get(task_id)
+            else:  # it did not wait: what the task asks may be yet to come
+                await driver.wait_for_end(task_id, limit=_limit(driver))
 
     async with anyio.create_task_group() as group:
         for number, tool in enumerate(_askers(driver)):

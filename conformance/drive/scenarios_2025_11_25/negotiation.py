@@ -134,7 +134,7 @@ async def plain_calls(driver: OlderDriver) -> None:
 
 
 def _is_short(tool: ToolUse) -> bool:
-    return tool.seconds is not None and tool.seconds <= _LONGEST_PLAIN_CALL / 2
+    return tool.at_least is not None and tool.at_least <= _LONGEST_PLAIN_CALL / 2
 
 
 @older_scenario("negotiation.newer-requests", needs=(TASK,))

@@ -44,7 +44,7 @@ def _tools_to_compare(driver: OlderDriver) -> list[ToolUse]:
     candidates = [
         tool
         for tool in driver.tools(TASK, avoiding=(*avoiding, LARGE))
-        if tool.seconds is None or tool.seconds <= _LONGEST_SECONDS
+        if tool.at_least is None or tool.at_least <= _LONGEST_SECONDS
     ]
     chosen = [tool for tool in candidates if not tool.plays(SLOW)][:3] or candidates[:1]
     chosen += [tool for tool in candidates if not tool.plays(TASK_ONLY)][:1]

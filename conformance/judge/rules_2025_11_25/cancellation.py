@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.judge.expectations import expect_error, refused_beforehand, unanswered
 from conformance.judge.lifetimes import asked_by_its_caller
-from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.older import ended_before, not_declared
 from conformance.judge.rule import MUST, rule
@@ -16,7 +16,7 @@ from conformance.specification.citations import tasks_2025
 from conformance.specification.names import INVALID_PARAMS, TASKS_CANCEL, code_words
 from conformance.specification.revisions import revision_named
 from conformance.specification.schemas import problems
-from conformance.specification.states import CANCELLED, STATUSES
+from conformance.specification.states import CANCELLED, STATUSES, is_terminal
 from conformance.target.roles import SLOW, TASK
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
@@ -130,6 +130,9 @@ _RIGHT_AFTER_SECONDS = 0.25
 
 def _effect(life: Life, cancel: Exchange, after: Sighting | None) -> Observation:
     told = (cancel.result or {}).get("status")
+    if is_terminal(told) and told != CANCELLED:
+        # cancellation.terminal-refused tells, where it was seen to have ended before.
+        return unclear(cancel, "the task may have ended before it could be cancelled")
     if told in STATUSES and told != CANCELLED:
         return broken(
             _shown(life, cancel),
@@ -215,7 +218,8 @@ def ended_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
         yield absent
         return
     for life, cancel in _cancels(history):
-        if not _known_to_have_ended(life, cancel):
+        # Once its time is over it may be unknown, and how that is told expiry says.
+        if not _known_to_have_ended(life, cancel) or may_have_expired(life, cancel.ended):
             continue
         yield expect_error(
             cancel,

@@ -25,7 +25,7 @@ from conformance.judge.older import (
 from conformance.judge.rule import MUST, SHOULD, rule
 from conformance.judge.shown import brief
 from conformance.specification.citations import core_2025, tasks_2025
-from conformance.specification.names import HEADER_SESSION, TASKS_RESULT
+from conformance.specification.names import HEADER_SESSION, TASKS_RESULT, TOOLS_CALL
 from conformance.specification.revisions import revision_named
 from conformance.specification.schemas import problems
 from conformance.specification.states import INPUT_REQUIRED, WORKING
@@ -85,13 +85,24 @@ def _was_open(question: Asked, seen: Any) -> bool:
 def questions_name_their_task(history: History) -> Iterator[Observation]:
     """A request to the client that a task depends on carries related-task with its id.
 
-    Judged on the streams of tasks/result, and wherever a request names a task.
+    Judged on the streams of tasks/result, and wherever a request names a task; on the GET stream
+    also where a task alone in its session had been told to be `input_required`.
     """
     known = {(e.handle or {}).get("taskId") for e in handles(history)}
     for question in questions(history):
         told = question.task_id
         on_result = question.exchange.method == TASKS_RESULT
         if told is None and not on_result:
+            waiting = _waits_for(history, question)
+            if waiting is not None:
+                yield broken(
+                    (waiting, question.exchange),
+                    "set io.modelcontextprotocol/related-task in _meta of the params of"
+                    f" {question.message['method']}, with the taskId of the task that asks: it"
+                    " came when the only task of the session had become input_required",
+                    expected=f"taskId {(waiting.handle or {}).get('taskId')!r:.60}",
+                    found="no related-task",
+                )
             continue
         if told is not None and told in known:
             yield holds(question.exchange)
@@ -103,6 +114,25 @@ def questions_name_their_task(history: History) -> Iterator[Observation]:
                 expected=f"taskId {question.exchange.task_id!r:.60}" if on_result else "a taskId",
                 found="no related-task" if told is None else f"{told!r:.60}, which is no task",
             )
+
+
+def _waits_for(history: History, question: Asked) -> Exchange | None:
+    """The call whose task a request on the GET stream can only belong to: the one call of its
+    session, whose task was already seen to wait."""
+    method = question.message["method"]
+    if method not in (ELICITATION, SAMPLING) or question.exchange.sent.http_method != "GET":
+        return None
+    session = session_of(question.exchange)
+    calls = [call for call in history.of_method(TOOLS_CALL) if session_of(call) == session]
+    if len(calls) != 1:
+        return None
+    waits = any(
+        seen.status == INPUT_REQUIRED and seen.ended <= question.at
+        for life in lives(history).values()
+        if life.creation is calls[0]
+        for seen in life.sightings
+    )
+    return calls[0] if waits else None
 
 
 @rule(
@@ -259,7 +289,8 @@ def _moving_on(history: History, *, refusing: bool) -> Iterator[Observation]:
         if moved is not None:
             yield holds((last, moved.exchange))
         elif reads:
-            yield _stuck(history, life, own, last, reads[-1].exchange)
+            heard = [s for s in reads if _was_heard(history, life, last, s.exchange)]
+            yield _stuck(history, life, own, last, (heard or reads)[-1].exchange)
 
 
 def _refuses(answer: Exchange) -> bool:
@@ -271,7 +302,7 @@ def _refuses(answer: Exchange) -> bool:
 def _stuck(
     history: History, life: Life, own: list[Asked], answer: Exchange, read: Exchange
 ) -> Observation:
-    """What is to be said of a task that still waits when it was last read."""
+    """What is to be said of a task that waits at each read, by the last that tells something."""
     waited = read.started - answer.ended
     pair = (answer, read)
     if any(answer_to(history, question) is None for question in own):

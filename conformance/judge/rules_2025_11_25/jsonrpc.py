@@ -110,4 +110,6 @@ adopt(
     IMPLIED,
     core_2025("basic/index", "general-fields"),
     into=__package__,
+    # What is gone is refused with any members.
+    after=("expiry.not-before-ttl",),
 )

@@ -76,13 +76,18 @@ _TOLD_ELSEWHERE = ("createdAt", "lastUpdatedAt", "ttl", "pollInterval")
     MUST,
     tasks_2025("task-listing"),
     needs=(TASK,),
-    after=("listing.shape", "listing.cursors-advance", "polling.same-task"),
+    after=(
+        "listing.shape",
+        "listing.cursors-advance",
+        "polling.same-task",
+        "creation.durable",
+    ),
 )
 def what_is_found_is_listed(history: History) -> Iterator[Observation]:
     """A task that tasks/get finds is on a page of tasks/list, for the same requestor.
 
     Where there are more pages, nextCursor says so. Judged are tasks that were made before a walk
-    through all pages began, and were read after it had ended.
+    through all pages began, and were read after it had ended, all in the time they are kept.
     """
     absent = _not_offered(history)
     if absent is not None:
@@ -93,7 +98,7 @@ def what_is_found_is_listed(history: History) -> Iterator[Observation]:
             continue
         for life in lives(history).values():
             read = _read_since(life, walk)
-            if life.creation is None or read is None:
+            if life.creation is None or read is None or may_have_expired(life, read.ended):
                 continue
             if life.task_id in walk.task_ids:
                 yield holds((life.creation, walk.pages[-1]))
