@@ -14,6 +14,7 @@ from benchmarks.figures import AT_LEAST, Figure
 from benchmarks.histories import lengthened
 from benchmarks.processes import serving
 from benchmarks.running import whole_run_kept
+from conformance.judge.lives import lives
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Judgement, judge
 from conformance.wire.history import History, HistoryWriter, read
@@ -42,6 +43,7 @@ def measure() -> Iterator[Figure]:
         )
         again = max(_rate_of_shared(short) for _ in range(2))
         yield Figure("judging", f"{len(short):,}, already parsed", again, "exchanges/s")
+    few = len(lives(short))
     del short
     gc.collect()
     long = lengthened(history, _LONG)
@@ -64,6 +66,15 @@ def measure() -> Iterator[Figure]:
         "times",
         1.25,
         note=("time for an exchange of the long history, to that of the short one: 1 is linear"),
+    )
+    many = len(lives(long))
+    yield Figure(
+        "judging",
+        "growth with tasks",
+        (len(long) / long_rate / many) / (_SHORT / rate / few),
+        "times",
+        1.25,
+        note=f"time for a task, from {few:,} tasks to {many:,}: 1 is linear",
     )
 
 
