@@ -17,9 +17,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import metadata
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from conformance.drive.sequences.finds import read_counts
@@ -49,6 +50,26 @@ class Hunt:
     seconds: float
 
 
+@contextmanager
+def served(settings: Settings) -> Iterator[str]:
+    """The reference server in a process of its own, as servers are."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    server = context.Process(target=_serve, args=(settings, there))
+    server.start()
+    try:
+        yield here.recv()
+    finally:
+        here.send(None)
+        server.join()
+
+
+def _serve(settings: Settings, there: Connection) -> None:
+    with running(settings) as url:
+        there.send(url)
+        there.recv()
+
+
 def hunt(name: str, effort: str, seed: int, seconds: float | None) -> Hunt:
     """Search for a deep fault, or, where the name is that of a variant, for nothing."""
     begun = time.monotonic()
@@ -56,11 +77,12 @@ def hunt(name: str, effort: str, seed: int, seconds: float | None) -> Hunt:
     limits = nullcontext() if seconds is None else extent(effort, seconds=seconds)
     with tempfile.TemporaryDirectory(prefix="deep-") as folder, limits:
         if fault is not None or name == PLAIN:
-            with two_callers(name if fault else None, effort=effort, seed=seed) as target:
+            wrong = name if fault else None
+            with two_callers(wrong, serving=served, effort=effort, seed=seed) as target:
                 result = searched(target, Path(folder))
         else:
             settings = load_variants()[name].settings
-            with running(Settings(variant=name, **settings)) as url:
+            with served(Settings(variant=name, **settings)) as url:
                 result = searched(Target(url=url, effort=effort, seed=seed), Path(folder))
         counts = read_counts(Path(folder))
     wanted = fault.breaks if fault is not None else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,9 @@ from fixtures.faults import load_faults
 from fixtures.reference.tools import TOOLS
 from fixtures.serve import Settings, running
 from tests.driving import FIRST_HEADERS, OTHER_HEADERS, TOKENS
+
+# Serves the reference server with these settings, at a URL.
+Serving = Callable[[Settings], AbstractContextManager[str]]
 
 # The parts that tools of the reference server play.
 _ROLES: Mapping[str, tuple[str, ...]] = {
@@ -52,13 +55,15 @@ def reference_tools() -> tuple[ToolUse, ...]:
 
 
 @contextmanager
-def two_callers(fault: str | None = None, **target: object) -> Iterator[Target]:
+def two_callers(
+    fault: str | None = None, *, serving: Serving = running, **target: object
+) -> Iterator[Target]:
     """A reference server, right or wrong in one thing, that knows two callers."""
     found = load_faults().get(fault or "")
     settings = replace(Settings(tokens=TOKENS, fault=fault), **(found.settings if found else {}))
     if found is not None and found.max_wait is not None:
         target.setdefault("max_wait", found.max_wait)
-    with running(settings) as url:
+    with serving(settings) as url:
         yield Target(
             url=url,
             headers=FIRST_HEADERS,

@@ -13,7 +13,7 @@ from conformance.wire.exchange import Exchange, JsonObject
 
 # A task whose time is longer (seconds) is not outlived; what is added for clocks that differ, and
 # the part of the time within which a task is certainly still there.
-_SHORT_TTL, _TTL_MARGIN, _TTL_DRIFT, _GOOD_PART = 3.0, 0.3, 1.03, 0.25
+_SHORT_TTL, _TTL_MARGIN, _TTL_DRIFT, _GOOD_PART = 3.0, 0.3, 1.03, 0.15
 # No task is kept for longer, as far as sequences are concerned.
 _LONGEST_TTL_MS = 10**12
 
@@ -31,7 +31,8 @@ class Followed:
     """``last`` is the task as it was shown last, ``read`` the read that showed it. ``asked`` are
     all the requests it ever showed, by key; ``sent`` the keys that were answered, ``answered``
     the acknowledged update that first answered each. ``quiet`` says that nothing which could
-    change the task was sent since it was last read."""
+    change the task was sent since it was last read; ``in_vain_since`` is the monotonic second
+    since which it is seen to wait in vain."""
 
     number: int
     created: Created
@@ -43,6 +44,7 @@ class Followed:
     accepted: Exchange | None = None
     cancelled: bool = False
     quiet: bool = True
+    in_vain_since: float | None = None
 
     @property
     def task_id(self) -> str:
@@ -112,3 +114,7 @@ class Followed:
         self.quiet = True
         for key, request in self.waits.items():
             self.asked.setdefault(key, request)
+        if not self.waits_in_vain:
+            self.in_vain_since = None
+        elif self.in_vain_since is None:
+            self.in_vain_since = exchange.ended

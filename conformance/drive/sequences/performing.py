@@ -25,6 +25,8 @@ from conformance.wire.client import FRESH as FRESH_CONNECTION
 from conformance.wire.exchange import ORDINARY, Exchange
 from conformance.wire.history import Circumstances, History
 
+# The one rule that nothing but waiting shows broken: the judge cannot see it sooner.
+NEEDS_PATIENCE = "input.resumes"
 # Seconds that one request of a sequence may take.
 _REQUEST_SECONDS = 10.0
 
@@ -114,6 +116,8 @@ class Performance:
                     done.append(step)
                     self.begun.append((time.monotonic(), step))
                     await do(self, step)
+                    if NEEDS_PATIENCE in self.model.suspected:
+                        break
                     if self.model.suspected and self._has_broken():
                         break
                 await self._look_once_more()
@@ -149,11 +153,7 @@ class Performance:
         """Read each task a last time; one that was answered is given time to move on."""
         for followed in self.tasks.values():
             await self.read(followed)
-            ends = time.monotonic() + self._patience
-            while self._patience and followed.waits_in_vain:
-                if time.monotonic() >= ends:
-                    self.model.suspect("input.resumes")
-                    break
+            while self._patience and followed.waits_in_vain and not self._is_lost(followed):
                 await self.read(followed)
 
     async def _leave(self, gone: bool) -> None:
@@ -208,6 +208,14 @@ class Performance:
         """Wait until the time of a task is over, if it is short."""
         await self.driver.pause(max(followed.over_at - time.monotonic(), 0.0))
 
+    def _is_lost(self, followed: Followed) -> bool:
+        """Whether a task has waited in vain for longer than there is patience."""
+        since = followed.in_vain_since
+        if not self._patience or since is None or time.monotonic() < since + self._patience:
+            return False
+        self.model.suspect(NEEDS_PATIENCE)
+        return True
+
     async def until(
         self, followed: Followed, seconds: float, enough: Callable[[Followed], bool]
     ) -> None:
@@ -215,7 +223,8 @@ class Performance:
         ends = time.monotonic() + seconds
         while not enough(followed):
             exchange = await self.read(followed)
-            if exchange.task is None or time.monotonic() >= ends or self.model.suspected:
+            lost = self._is_lost(followed) or self.model.suspected
+            if exchange.task is None or time.monotonic() >= ends or lost:
                 return
 
 

@@ -1,15 +1,20 @@
 """The state machine: what a client may do next, well or badly.
 
-Each run of it is one plan. It is told nothing of the server but which tools there are, so a
-seed gives the same plans every time, and nothing that a server does can confuse Hypothesis.
-What a step means for the live server is settled when it is done.
+Each run of it is one plan; two of three plans are tours, which `touring` makes. It is told
+nothing of the server but which tools there are, so a seed gives the same plans every time, and
+nothing that a server does can confuse Hypothesis. What a step means for the live server is
+settled when it is done.
 """
 
 from __future__ import annotations
 
+import itertools
+import random
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
@@ -23,7 +28,20 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from conformance.drive.sequences.breaking import breakages
+from conformance.drive.sequences.chances import (
+    CALLERS,
+    CALLS,
+    LABELS,
+    METHOD,
+    ODD_IDS,
+    OTHER_REQUESTS,
+    PLACE,
+    UNKNOWN,
+    WHERE,
+    broken_step,
+    other_request,
+    undeclared_call,
+)
 from conformance.drive.sequences.steps import (
     ALOOF,
     ELSEWHERE,
@@ -35,24 +53,25 @@ from conformance.drive.sequences.steps import (
     key,
 )
 from conformance.drive.sequences.tools import Toolbox
+from conformance.drive.sequences.touring import TOUR_STEPS, TourMachine, stations
 from conformance.drive.sequences.values import arguments_of
 from conformance.drive.surroundings import ToolUse
 from conformance.specification.names import TASK_METHODS, TASKS_CANCEL, TASKS_GET, TASKS_UPDATE
-from conformance.target.target import NOBODY, SECOND
 
 Rule = TypeVar("Rule", bound=Callable[..., None])
+Thing = TypeVar("Thing")
 
 PROFILE = "mcp-tasks-conformance"
 # Hypothesis makes so many that have nothing to do with each other; later ones it makes by
 # changing the ones before in a few places, which here would be a waste of requests.
 _AT_A_TIME = 10
 _SHORTEST = 3
+# Of three plans so many are tours; the others are sequences that nobody thought of.
+_TOURS_OF_THREE = 2
 # The number of steps of a plan, the one that makes its first task included.
 STEPS = 20
 _MOST_TASKS = 3
 _MARKER = "conformance"
-# A plain call keeps its caller waiting: of longer ones (seconds) there are none.
-_SHORT_CALL = 0.5
 
 settings.register_profile(
     PROFILE,
@@ -95,20 +114,11 @@ _MOODS = (
 )
 # Which of the tasks: most often the one that the last step was about, so that lives get long.
 _WHICH = st.sampled_from((0, 0, 0, 0, 0, 0, 0, 1, 1, 2))
-_METHOD = st.sampled_from(TASK_METHODS)
-_WHERE = st.sampled_from((MAIN, MAIN, MAIN, OTHER, FRESH))
 _LOOK = st.booleans()
 _OTHER_ANSWERS = st.sampled_from(
     ("unknown", "unknown", "unknown", "nothing", "nothing", "nothing", "old", "beside", "decline",
      "cancel")
 )  # fmt: skip
-_CALLS = st.sampled_from(("undeclared", "legacy", "elsewhere-declared", "task-parameter"))
-_UNKNOWN_IDS = ("never issued", "a character more", "a character less", "another digit")
-_UNKNOWN = st.sampled_from(_UNKNOWN_IDS)
-_ODD_IDS = ("", " ", "../../etc/passwd", "__proto__", "任务-🗂", "x" * 2000, "' OR '1'='1")
-_PLACE = st.integers(0, 299)
-_STRANGERS = st.sampled_from((SECOND, SECOND, SECOND, NOBODY))
-_LABELS = st.sampled_from(("name of another task", "name of no task", "method", "version"))
 
 
 def _when(
@@ -131,9 +141,9 @@ class PlanMachine(RuleBasedStateMachine):
     begin with what changes a task, and the odd requests are about tasks that were changed.
     """
 
-    def __init__(self, tools: Toolbox, plans: list[Plan]) -> None:
+    def __init__(self, tools: Toolbox, mood: str, plans: list[Plan]) -> None:
         super().__init__()
-        self.mood = ANYTHING
+        self.mood = ANYTHING if mood == STRANGERS and not tools.identities else mood
         self._tools = tools
         self._plans = plans
         self._steps: list[Step] = []
@@ -157,17 +167,23 @@ class PlanMachine(RuleBasedStateMachine):
     # ---- what rules share ---------------------------------------------------------------
 
     def _add(self, do: str, task: int = 0, **members: Any) -> None:
-        self._steps.append(Step(do, task, **members))
-        if task:
-            self._order.remove(task)
-            self._order.append(task)
+        self._append(Step(do, task, **members))
+
+    def _append(self, step: Step) -> None:
+        self._steps.append(step)
+        if step.task:
+            self._order.remove(step.task)
+            self._order.append(step.task)
 
     def _add_once(self, do: str, task: int = 0, **members: Any) -> None:
         """An odd request, but not the same twice before anything has become of its task."""
-        what = (do, task, members.get("how"), str(members.get("value")))
+        self._append_once(Step(do, task, **members))
+
+    def _append_once(self, step: Step) -> None:
+        what = (step.do, step.task, step.how, str(step.value))
         if what not in self._asked:
             self._asked.add(what)
-            self._add(do, task, **members)
+            self._append(step)
 
     def _change(self, look: bool, do: str, task: int, **members: Any) -> None:
         """A step that may change a task, and often a look at what came of it."""
@@ -248,23 +264,21 @@ class PlanMachine(RuleBasedStateMachine):
     # ---- making tasks -------------------------------------------------------------------
 
     @initialize(
-        mood=st.sampled_from(_MOODS),
         tool=st.integers(0, 99),
         data=st.data(),
         haste=st.integers(0, 4),
     )
-    def begin(self, mood: str, tool: int, data: st.DataObject, haste: int) -> None:
-        self.mood = ANYTHING if mood == STRANGERS and not self._tools.identities else mood
+    def begin(self, tool: int, data: st.DataObject, haste: int) -> None:
         self._hasty = haste == 0
         self._create(tool, data, "kept")
 
     @_when(also=may_create)
-    @rule(tool=st.integers(0, 99), data=st.data(), where=_WHERE)
+    @rule(tool=st.integers(0, 99), data=st.data(), where=WHERE)
     def create(self, tool: int, data: st.DataObject, where: str) -> None:
         self._create(tool, data, "kept", where)
 
     @_when(TWINS, ENDS, also=may_create)
-    @rule(which=_WHICH, where=_WHERE)
+    @rule(which=_WHICH, where=WHERE)
     def create_alike(self, which: int, where: str) -> None:
         like = self._made[self._odd(which)]
         self._steps.append(self._made_by(like.tool, like.arguments or {}, "kept", where))
@@ -276,7 +290,7 @@ class PlanMachine(RuleBasedStateMachine):
 
     # ---- looking at them ----------------------------------------------------------------
 
-    @rule(which=_WHICH, where=_WHERE)
+    @rule(which=_WHICH, where=WHERE)
     def read(self, which: int, where: str) -> None:
         self._add("read", self._task(which), how="paced", where=where)
 
@@ -303,13 +317,13 @@ class PlanMachine(RuleBasedStateMachine):
     # ---- changing them ------------------------------------------------------------------
 
     @_when(ANSWERS, TWINS, STREAMS, also=is_asked)
-    @rule(which=_WHICH, where=_WHERE, look=_LOOK)
+    @rule(which=_WHICH, where=WHERE, look=_LOOK)
     def answer_all(self, which: int, where: str, look: bool) -> None:
         task = self._task(which, self._asking)
         self._change(look, "answer", task, how="all", where=where)
 
     @_when(ANSWERS, TWINS, STRANGERS, also=is_asked_several)
-    @rule(which=_WHICH, where=_WHERE, look=_LOOK)
+    @rule(which=_WHICH, where=WHERE, look=_LOOK)
     def answer_some(self, which: int, where: str, look: bool) -> None:
         task = self._task(which, self._several)
         self._change(look, "answer", task, how="some", where=where)
@@ -325,7 +339,7 @@ class PlanMachine(RuleBasedStateMachine):
         self._change(look, "answer", self._task(which, self._asking), how="again")
 
     @_when(ANSWERS, ENDS, TIMES)
-    @rule(which=_WHICH, how=_OTHER_ANSWERS, where=_WHERE, look=_LOOK)
+    @rule(which=_WHICH, how=_OTHER_ANSWERS, where=WHERE, look=_LOOK)
     def answer_otherwise(self, which: int, how: str, where: str, look: bool) -> None:
         self._change(look, "answer", self._task(which), how=how, where=where)
 
@@ -334,7 +348,7 @@ class PlanMachine(RuleBasedStateMachine):
     def answer_nobody(self, which: int, how: str, look: bool) -> None:
         self._change(look, "answer", self._task(which), how=how)
 
-    @rule(which=_WHICH, where=_WHERE, look=_LOOK)
+    @rule(which=_WHICH, where=WHERE, look=_LOOK)
     def cancel(self, which: int, where: str, look: bool) -> None:
         self._change(look, "cancel", self._task(which), how="once", where=where)
 
@@ -394,63 +408,57 @@ class PlanMachine(RuleBasedStateMachine):
         self._add_once("undeclared", self._odd(which), how=TASKS_CANCEL, where=ALOOF)
 
     @_when(ENDS, also=is_ripe)
-    @rule(which=_WHICH, how=_METHOD)
+    @rule(which=_WHICH, how=METHOD)
     def declare_as_of_old(self, which: int, how: str) -> None:
         self._add_once("legacy", self._odd(which), how=how, where=ALOOF)
 
     @_when(TWINS, also=is_ripe)
-    @rule(which=_WHICH, how=_CALLS)
+    @rule(which=_WHICH, how=CALLS)
     def call_without_declaring(self, which: int, how: str) -> None:
-        like = self._made[self._odd(which)]
-        use = next((t for t in self._weighted if t.name == like.tool), None)
-        if use is None or (use.seconds or 0.0) > _SHORT_CALL:
-            use = next(iter((*self._tools.quick, *self._tools.asking)), None)
-        if use is not None:
-            self._add_once("call", how=how, tool=use.name, arguments=use.arguments, where=ALOOF)
+        step = undeclared_call(self._tools, self._made[self._odd(which)].tool, how)
+        if step is not None:
+            self._append_once(step)
 
     @_when(ENDS, also=is_ripe)
-    @rule(which=_WHICH, label=_LABELS)
+    @rule(which=_WHICH, label=LABELS)
     def mislabel_read(self, which: int, label: str) -> None:
         self._add_once("mislabelled", self._odd(which), how=TASKS_GET, value={"change": label})
 
     @_when(ANSWERS, also=is_ripe)
-    @rule(which=_WHICH, label=_LABELS)
+    @rule(which=_WHICH, label=LABELS)
     def mislabel_answer(self, which: int, label: str) -> None:
         self._add_once("mislabelled", self._odd(which), how=TASKS_UPDATE, value={"change": label})
 
     @_when(also=is_ripe)
-    @rule(which=_WHICH, label=_LABELS)
+    @rule(which=_WHICH, label=LABELS)
     def mislabel_cancel(self, which: int, label: str) -> None:
         self._add_once("mislabelled", self._odd(which), how=TASKS_CANCEL, value={"change": label})
 
     @_when(ENDS, TIMES, TWINS, also=is_ripe)
-    @rule(which=_WHICH, how=st.sampled_from((TASKS_GET, *TASK_METHODS)), change=_UNKNOWN)
+    @rule(which=_WHICH, how=st.sampled_from((TASKS_GET, *TASK_METHODS)), change=UNKNOWN)
     def ask_for_unknown(self, which: int, how: str, change: str) -> None:
         self._add_once("unknown", self._odd(which), how=how, value={"change": change})
 
     @_when(ENDS, STREAMS, STRANGERS, also=is_ripe)
-    @rule(which=_WHICH, change=_UNKNOWN)
+    @rule(which=_WHICH, change=UNKNOWN)
     def read_almost_known(self, which: int, change: str) -> None:
         self._add_once("unknown", self._odd(which), how=TASKS_GET, value={"change": change})
 
     @_when(also=is_ripe)
-    @rule(how=_METHOD, odd=st.sampled_from(_ODD_IDS))
+    @rule(how=METHOD, odd=ODD_IDS)
     def ask_for_odd(self, how: str, odd: str) -> None:
         self._add_once("unknown", how=how, value={"change": "an odd id", "id": odd})
 
     def _break(self, which: int, how: str, member: str, place: int) -> None:
-        every = breakages(self._tools.revision, how)
-        ways = [breakage for breakage in every if breakage.path[0] == member]
-        value = ways[place % len(ways)].to_json()
-        self._add_once("broken", self._odd(which), how=how, value=value)
+        self._append_once(broken_step(self._tools, how, self._odd(which), member, place))
 
     @_when(ENDS, STREAMS, also=is_ripe)
-    @rule(which=_WHICH, how=_METHOD, member=st.sampled_from(("taskId", "_meta")), place=_PLACE)
+    @rule(which=_WHICH, how=METHOD, member=st.sampled_from(("taskId", "_meta")), place=PLACE)
     def break_params(self, which: int, how: str, member: str, place: int) -> None:
         self._break(which, how, member, place)
 
     @_when(ANSWERS, also=is_ripe)
-    @rule(which=_WHICH, place=_PLACE)
+    @rule(which=_WHICH, place=PLACE)
     def break_answers(self, which: int, place: int) -> None:
         self._break(which, TASKS_UPDATE, "inputResponses", place)
 
@@ -459,17 +467,17 @@ class PlanMachine(RuleBasedStateMachine):
         self._add_once("foreign", self._odd(which), how=how, value=value)
 
     @_when(STRANGERS, also=has_strangers)
-    @rule(which=_WHICH, who=_STRANGERS)
+    @rule(which=_WHICH, who=CALLERS)
     def read_as_a_stranger(self, which: int, who: str) -> None:
         self._be(who, which, TASKS_GET)
 
     @_when(STRANGERS, ANSWERS, also=has_strangers)
-    @rule(which=_WHICH, who=_STRANGERS)
+    @rule(which=_WHICH, who=CALLERS)
     def answer_as_a_stranger(self, which: int, who: str) -> None:
         self._be(who, which, TASKS_UPDATE)
 
     @_when(STRANGERS, also=has_strangers)
-    @rule(which=_WHICH, who=_STRANGERS)
+    @rule(which=_WHICH, who=CALLERS)
     def cancel_as_a_stranger(self, which: int, who: str) -> None:
         self._be(who, which, TASKS_CANCEL)
 
@@ -515,15 +523,9 @@ class PlanMachine(RuleBasedStateMachine):
         self._add("disconnect", where=where)
 
     @_when(TWINS, also=is_ripe)
-    @rule(how=st.sampled_from(("discover", "list", "plain")))
+    @rule(how=OTHER_REQUESTS)
     def do_something_else(self, how: str) -> None:
-        if how == "plain" and not self._tools.plain:
-            how = "list"
-        use = self._tools.plain[0] if how == "plain" else None
-        if use is None:
-            self._add_once("other", how=how)
-        else:
-            self._add_once("other", how=how, tool=use.name, arguments=use.arguments)
+        self._append_once(other_request(self._tools, how))
 
 
 # In each run Hypothesis leaves out some rules, by the names of their functions. In plans as short
@@ -533,26 +535,59 @@ for _member in vars(PlanMachine).values():
         getattr(_member, RULE_MARKER).function.__name__ = "step"
 
 
-def plans(tools: Toolbox, *, number: int, chosen_seed: int, steps: int = STEPS) -> list[Plan]:
-    """About so many different plans of a seed. The same seed gives the same plans, in any thread
-    and anywhere, as long as Hypothesis is the same."""
+def plans(tools: Toolbox, *, number: int, chosen_seed: int) -> list[Plan]:
+    """About so many different plans of a seed, the tours first. The same seed gives the same
+    plans, in any thread and anywhere, as long as Hypothesis is the same."""
     if not tools.weighted:
         return []
-    found: list[Plan] = []
-    own = settings(settings.get_profile(PROFILE), stateful_step_count=steps)
+    chance = random.Random(chosen_seed)
+    seeds = itertools.count(chosen_seed)
+    number_of_tours = number * _TOURS_OF_THREE // 3
+    brief: list[Plan] = []
+    tours: list[Plan] = []
+    others: list[Plan] = []
     with _one_at_a_time:
-        for part in range(-(-number // _AT_A_TIME)):
-            made: list[Plan] = []
-            seeded: Any = seed(chosen_seed + part)(_machine(tools, made))
-            run_state_machine_as_test(seeded, settings=own)
-            # The first is the same whatever the seed: the simplest there is.
-            found += made[1:]
-    different = {key(plan): plan for plan in map(shortened, found) if len(plan) >= _SHORTEST}
+        for station, times in _evenly(tuple(stations(tools)), number_of_tours, chance):
+            made = _made(partial(TourMachine, tools, station), times, TOUR_STEPS, seeds)
+            (brief if station.brief else tours).extend(made)
+        for mood, times in _evenly(_MOODS, number - number_of_tours, chance):
+            others += _made(partial(PlanMachine, tools, mood), times, STEPS, seeds)
+    # What has to be waited for is begun first.
+    chance.shuffle(tours)
+    chance.shuffle(others)
+    found = map(shortened, (*brief, *tours, *others))
+    different = {key(plan): plan for plan in found if len(plan) >= _SHORTEST}
     return list(different.values())
 
 
-def _machine(tools: Toolbox, made: list[Plan]) -> Callable[[], PlanMachine]:
-    return lambda: PlanMachine(tools, made)
+def _evenly(
+    things: tuple[Thing, ...], number: int, chance: random.Random
+) -> Iterable[tuple[Thing, int]]:
+    """So many of them, each with how often it is taken: all equally often, and what is left over
+    by chance."""
+    every, rest = divmod(number, max(len(things), 1))
+    return Counter((*things * every, *chance.sample(things, rest))).items()
+
+
+def _made(
+    machine: Callable[[list[Plan]], RuleBasedStateMachine],
+    number: int,
+    steps: int,
+    seeds: Iterator[int],
+) -> list[Plan]:
+    """So many plans that a machine makes."""
+    found: list[Plan] = []
+    while len(found) < number:
+        made: list[Plan] = []
+        # The first is the same whatever the seed, the simplest there is: it is left out.
+        examples = min(number - len(found) + 1, _AT_A_TIME)
+        own = settings(
+            settings.get_profile(PROFILE), max_examples=examples, stateful_step_count=steps
+        )
+        seeded: Any = seed(next(seeds))(partial(machine, made))
+        run_state_machine_as_test(seeded, settings=own)
+        found += made[1:]
+    return found[:number]
 
 
 def shortened(plan: Plan) -> Plan:

@@ -30,9 +30,9 @@ from conformance.drive.sequences.finds import (
     write_sequence,
 )
 from conformance.drive.sequences.judging import blocked_by, rules_for_sequences, violations
-from conformance.drive.sequences.performing import Performance, Performed
+from conformance.drive.sequences.performing import NEEDS_PATIENCE, Performance, Performed
 from conformance.drive.sequences.shrinking import Shrinking
-from conformance.drive.sequences.steps import Plan, contains
+from conformance.drive.sequences.steps import Plan, contains, length
 from conformance.drive.sequences.tools import Toolbox, toolbox
 from conformance.judge.asking import long_enough
 from conformance.judge.verdict import Verdict
@@ -40,16 +40,13 @@ from conformance.wire.exchange import Exchange
 from conformance.wire.history import Circumstances, History, HistoryWriter
 
 # So many plans are made in one go.
-_BATCH = 40
+_BATCH = 60
 # So many sequences that break the same rule are kept, and then it is set aside.
 _ENOUGH = 3
-# So often what happens at the same time is done again.
-_RACES = 3
+# So often a sequence is done again, and one in which things happen at the same time.
+_TIMES, _RACES = 2, 3
 # Seconds after which a task that was answered and has not moved on is suspected.
 _SHORT_PATIENCE = 1.0
-# The one rule that nothing but waiting shows broken: the judge cannot see it yet.
-_NEEDS_PATIENCE = "input.resumes"
-
 
 # The sequences of this process, whichever search they are of.
 _COMPANY = Company()
@@ -136,8 +133,8 @@ class Search:
 
     def _judge(self, performance: Performance, performed: Performed) -> None:
         broken = tuple(violations(self._rules, performed.history))
-        in_vain = not broken and _NEEDS_PATIENCE in performed.suspected
-        suspected = (_NEEDS_PATIENCE,) if in_vain else ()
+        in_vain = not broken and NEEDS_PATIENCE in performed.suspected
+        suspected = (NEEDS_PATIENCE,) if in_vain else ()
         new = [r for r in (*broken, *suspected) if self._broken[r] < _ENOUGH]
         if not new:
             return
@@ -168,11 +165,14 @@ def full_patience(circumstances: Circumstances) -> float:
 
 
 def _to_repeat(sequences: Iterable[Sequence]) -> Iterator[Plan]:
-    """The plans of sequences, to see whether they show again what they showed: those in which
-    things happen at the same time may come out another way each time."""
-    for sequence in sequences:
-        at_once = any(step.do == "together" for step in sequence.plan)
-        yield from [sequence.plan] * (_RACES if at_once else 1)
+    """The plans of sequences, to see whether they show again what they showed; each more than
+    once, since a server does not take the same time each time. Those in which things happen at
+    the same time may come out another way more easily, and are done more often."""
+    plans = [sequence.plan for sequence in sequences]
+    for turn in range(_RACES):
+        for plan in plans:
+            if turn < _TIMES or any(step.do == "together" for step in plan):
+                yield plan
 
 
 def counts_of(performed: Performed) -> Counts:
@@ -242,23 +242,27 @@ class Settling:
             if rule_id not in self._found and not await self._settled(rule_id, sequences):
                 in_doubt.append(rule_id)
         for rule_id in in_doubt:
-            self._keep_unrepeated(rule_id, by_rule[rule_id])
+            sequences = [s for s in by_rule[rule_id] if not self._is_covered(rule_id, s)]
+            if sequences and not await self._settled_in_company(rule_id, sequences):
+                self._keep_unrepeated(rule_id, sequences)
         if seen:
             write_counts(self._folder, "settling", self._counts)
         if self._session.gone:
             raise ServerGone
 
     async def _settled(self, rule_id: str, sequences: list[Sequence]) -> bool:
-        """Whether a rule was seen broken again."""
+        """Whether a rule was seen broken again, or what was seen has another cause."""
+        explained = False
         for plan in _to_repeat(sequences[:_ENOUGH]):
-            again = await self._perform(plan, self._patience, "again")
+            again = await self._perform(plan, self._patience_for(rule_id), "again")
             if again is None:
-                return False
+                return explained
             self._in_vain[rule_id] = again
             if rule_id in self._violations(again):
-                await self._found_again(rule_id, plan, again)
-                return True
-        return await self._settled_in_company(rule_id, sequences)
+                if await self._found_again(rule_id, plan, again):
+                    return True
+                explained = True
+        return explained
 
     async def _settled_in_company(self, rule_id: str, sequences: list[Sequence]) -> bool:
         """Whether a rule was broken again together with what others did at the same time. Where
@@ -266,7 +270,8 @@ class Settling:
         for sequence in sequences[:_ENOUGH]:
             if not sequence.company:
                 continue
-            again = await self._perform(sequence.company, self._patience, "company")
+            patience = self._patience_for(rule_id)
+            again = await self._perform(sequence.company, patience, "company")
             if again is None:
                 return False
             if rule_id in self._violations(again):
@@ -276,27 +281,49 @@ class Settling:
 
     async def _found_again(
         self, rule_id: str, plan: Plan, again: Performed, *, at_once: int = 8
-    ) -> None:
-        only_in_time = rule_id == _NEEDS_PATIENCE
+    ) -> bool:
+        """Make what was found short, and keep it. Returns whether it is kept under this rule."""
+        only_in_time = rule_id == NEEDS_PATIENCE
+        besides: dict[str, Plan] = {}
 
         async def shows(shorter: Plan) -> bool:
             patience = _SHORT_PATIENCE if only_in_time else 0.0
             performed = await self._perform(shorter, patience, "shorter")
             if performed is None:
                 return False
-            if only_in_time and rule_id in performed.suspected:
-                return True
-            return rule_id in self._violations(performed)
+            broken = self._violations(performed)
+            for other in broken:
+                if other not in besides or length(shorter) < length(besides[other]):
+                    besides[other] = shorter
+            return rule_id in broken or (only_in_time and rule_id in performed.suspected)
 
         shrinking = Shrinking(shows, self._extent.attempts, at_once)
         shortest = await shrinking.shortest(plan)
-        patience = self._patience if only_in_time else 0.0
+        patience = self._patience_for(rule_id)
         name = found_path(self._folder, rule_id).stem
         final = await self._perform(shortest, patience, name)
         if final is None or rule_id not in self._violations(final):
             # It shows, though not each time: what was seen first is evidence enough.
             shortest, final = plan, again
+        elif await self._is_explained(shortest, besides):
+            return False
         self._write(rule_id, shortest, final)
+        return True
+
+    async def _is_explained(self, plan: Plan, besides: Mapping[str, Plan]) -> bool:
+        """Whether what happened was blamed on the wrong step: the last of the plan breaks another
+        rule, without some of the steps before it. That is kept instead."""
+        explained = False
+        for rule_id, fewer in besides.items():
+            same_end = contains(plan[-1:], fewer[-1:]) and contains(plan, fewer)
+            if length(fewer) >= length(plan) or not same_end:
+                continue
+            if rule_id not in self._found:
+                again = await self._perform(fewer, self._patience_for(rule_id), "fewer")
+                if again is not None and rule_id in self._violations(again):
+                    await self._found_again(rule_id, fewer, again)
+            explained = explained or rule_id in self._found
+        return explained
 
     def _write(self, rule_id: str, plan: Plan, performed: Performed) -> None:
         broken = tuple(self._violations(performed))
@@ -326,15 +353,20 @@ class Settling:
         )
         write_sequence(path, found, self._session.redactor)
 
+    def _patience_for(self, rule_id: str) -> float:
+        return self._patience if rule_id == NEEDS_PATIENCE else 0.0
+
+    def _is_covered(self, rule_id: str, sequence: Sequence) -> bool:
+        """Whether what was found is in a sequence too, and explains it."""
+        if rule_id in self._found or blocked_by(self._rules, rule_id, self._found):
+            return True
+        return any(contains(sequence.plan, plan) for plan in self._plans)
+
     def _keep_unrepeated(self, rule_id: str, sequences: list[Sequence]) -> None:
         """What was seen and did not come back is kept as it was seen, and as it was then."""
         sequence = next((s for s in sequences if rule_id in s.rules), None)
-        if sequence is None or rule_id in self._found:
+        if sequence is None:
             return
-        if blocked_by(self._rules, rule_id, self._found):
-            return
-        if any(contains(sequence.plan, plan) for plan in self._plans):
-            return  # what was found is in it, and explains it
         self._found.update(sequence.rules)
         self._keep(rule_id, "", sequence.plan, sequence.rules, sequence.exchanges, repeated=False)
         again = self._in_vain.get(rule_id)

@@ -1,8 +1,9 @@
 """Looks for the shortest plan that still shows what a longer one showed.
 
 Each attempt is done on fresh tasks. Most of its time is waiting, so several are made at the
-same time; the result is then done alone, since what a server mixes up may need no more than
-somebody else's tasks. If it does not show alone, the search begins anew, one attempt at a time.
+same time. The result is then done alone, since what a server mixes up may need no more than
+somebody else's tasks, and made shorter one attempt at a time. If it does not show alone, that
+begins anew.
 """
 
 from __future__ import annotations
@@ -31,21 +32,29 @@ class Shrinking:
     async def shortest(self, plan: Plan) -> Plan:
         """The shortest plan found. ``plan`` itself is known to show, when done alone."""
         quick = await self._reduced(plan, self.at_once)
-        if quick == plan or self.at_once == 1 or await self.attempt(quick):
+        if self.at_once == 1:
             return quick
+        alone = quick == plan or await self.attempt(quick)
         self.tried.clear()
-        return await self._reduced(plan, 1)
+        if not alone:
+            return await self._reduced(plan, 1)
+        # Company may as well have hidden that a shorter one shows.
+        return await self._with_no_step_too_many(quick, 1)
 
     async def _reduced(self, plan: Plan, at_once: int) -> Plan:
         """The plan with no step that could be left out, and none that could be plainer."""
         best, before = plan, None
         while best != before and self.attempts > 0:
             before = best
-            while (shorter := await self._without_steps(best, at_once)) != best:
-                best = shorter
+            best = await self._with_no_step_too_many(best, at_once)
             while plainer := await self._first_that_shows(list(_plainer(best)), at_once):
                 best = plainer
         return best
+
+    async def _with_no_step_too_many(self, plan: Plan, at_once: int) -> Plan:
+        while (shorter := await self._without_steps(plan, at_once)) != plan:
+            plan = shorter
+        return plan
 
     async def _without_steps(self, plan: Plan, at_once: int) -> Plan:
         """Leave out what can be left out: first much at a time, then whatever single steps."""

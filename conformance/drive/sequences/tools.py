@@ -14,12 +14,14 @@ _LONGEST_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Toolbox:
-    """The tools that sequences may use, by what can be done with their tasks."""
+    """The tools that sequences may use, by what can be done with their tasks. Of the quick ones
+    those are ``telling`` whose results show which call they are of."""
 
     asking: tuple[ToolUse, ...] = ()
     several: tuple[ToolUse, ...] = ()
     slow: tuple[ToolUse, ...] = ()
     quick: tuple[ToolUse, ...] = ()
+    telling: tuple[ToolUse, ...] = ()
     short: tuple[ToolUse, ...] = ()
     before: tuple[ToolUse, ...] = ()
     plain: tuple[ToolUse, ...] = ()
@@ -61,12 +63,14 @@ def toolbox(
     asking = [t for t in rest if t.plays(roles.INPUT)]
     slow = [t for t in rest if t.plays(roles.SLOW) and t not in asking]
     quick = [t for t in rest if t not in asking and t not in slow]
+    telling = [t for t in quick if t.plays(roles.ECHO)]
     plain = [t for t in tools if t.plays(roles.SYNC) and not t.plays(roles.TASK)]
     return Toolbox(
         asking=some(asking, 5),
         several=some([t for t in asking if t.plays(roles.INPUTS)], 3),
         slow=some(slow, 2),
         quick=some(quick, 5),
+        telling=some(telling, 2),
         short=some(short, 1),
         before=some(before, 1),
         plain=some(plain, 1),
