@@ -180,7 +180,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--narrow", action="store_true")
-    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--spec", default=DEFAULT_REVISION)
     chosen = parser.parse_args()
     begun = time.monotonic()
