@@ -60,6 +60,13 @@ class TestStatus:
     def test_after_the_answer_it_may_work(self) -> None:
         assert judged(self.rule, *self.life("working", read_at=6.0)).verdict == NOT_EXERCISED
 
+    def test_a_copy_of_an_answered_question_is_not_open(self) -> None:
+        first = asking(question(3.0), ended=4.0)
+        copy = stream(question(6.0), started=2.0, ended=9.0)
+        works = reading(status="working", started=7.0)
+        life = [made(), first, answer(started=5.0), copy, works]
+        assert judged(self.rule, *life).verdict == NOT_EXERCISED
+
     def test_before_the_question_it_may_work(self) -> None:
         assert judged(self.rule, *self.life("working", read_at=2.5)).verdict == NOT_EXERCISED
 

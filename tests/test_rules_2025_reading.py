@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS, WARN
+from conformance.target.roles import PROTOCOL_ERROR
+from conformance.target.roles_2025 import roles_of_2025
 from conformance.wire.exchange import Exchange, Fault, JsonObject
 from tests.builders_2025 import (
     RESULT,
@@ -292,6 +294,15 @@ class TestOutcome:
         unknown = [creation(), reading(status="completed"), fetch(error=error)]
         assert judged(rule, *unknown).verdict == NOT_EXERCISED
 
+    def test_a_tool_whose_error_completes_its_task_is_called_plainly_too(self) -> None:
+        def played(code: int) -> frozenset[str]:
+            whole = [creation(), reading(status="completed"), fetch(error=code)]
+            return roles_of_2025(history(whole))["export"]
+
+        assert PROTOCOL_ERROR in played(1001)
+        # What is gone has not ended in that error.
+        assert PROTOCOL_ERROR not in played(-32602)
+
     def test_a_failed_task_says_why(self) -> None:
         rule = "outcome.failed-status-message"
         told = reading(status="failed", members={"statusMessage": "The disk is full"})
@@ -457,6 +468,13 @@ class TestResults:
             reading(status="cancelled", started=4.0),
         ]
         assert judged("results.released-at-end", *waiting).verdict == FAIL
+
+    def test_of_a_ttl_that_is_no_number_nobody_knows_the_end(self) -> None:
+        text = {"ttl": "2000"}
+        made = [creation(members=text), reading(status="completed", members=text)]
+        whole = [*made, fetch(), fetch(error=-32602)]
+        assert judged("results.returned", *made, fetch(error=-32602)).verdict == NOT_EXERCISED
+        assert judged("results.repeatable", *whole).verdict == NOT_EXERCISED
 
     def test_it_stays_the_same(self) -> None:
         rule = "results.repeatable"

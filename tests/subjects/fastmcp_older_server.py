@@ -1,9 +1,9 @@
-"""A library server on FastMCP 2.14, which has the experimental tasks of 2025-11-25.
+"""A library server on FastMCP 3 or 2.14, which have the experimental tasks of 2025-11-25.
 
-It knows nothing of any conformance suite. FastMCP 2 and 4 cannot be in one environment, so this
-one has its own:
+It knows nothing of any conformance suite. FastMCP 4 cannot be in one environment with either, so
+this one has its own:
 
-    python -m venv older && older/bin/pip install 'fastmcp[tasks]==2.14.*'
+    python -m venv older && older/bin/pip install 'fastmcp[tasks]==3.4.*'
     older/bin/python tests/subjects/fastmcp_older_server.py PORT
 
 The MCP URL is http://127.0.0.1:PORT/mcp.

@@ -19,13 +19,30 @@ from conformance.target.roles import PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
 from conformance.wire.client import FRESH
 
 _UNKNOWN_SECONDS = 5.0
+_A_MOMENT = 0.5
 
 
 @older_scenario("results.unknown")
 async def unknown(driver: OlderDriver) -> None:
-    """Results of tasks that do not exist."""
+    """Results of tasks that do not exist. A server that has not answered after a moment is
+    asked for the task meanwhile, to know that it answers at all."""
     for task_id in (str(uuid.uuid4()), "conformance-no-such-task"):
+        await _one_unknown(driver, task_id)
+
+
+async def _one_unknown(driver: OlderDriver, task_id: str) -> None:
+    answered = anyio.Event()
+
+    async def read_meanwhile() -> None:
+        with anyio.move_on_after(_A_MOMENT):
+            await answered.wait()
+        if not answered.is_set():
+            await driver.get(task_id, "unknown-id", paced=False, connection="reader")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read_meanwhile)
         await driver.result(task_id, "unknown-id", seconds=_UNKNOWN_SECONDS)
+        answered.set()
 
 
 @older_scenario("results.after-end", needs=(TASK,))

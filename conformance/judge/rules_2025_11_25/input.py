@@ -54,7 +54,7 @@ def task_waits_visibly(history: History) -> Iterator[Observation]:
     """While a request to its client is open, a task is `input_required`."""
     for life in lives(history).values():
         for question in questions_of(history, life):
-            if question.message["method"] not in KINDS:
+            if question.message["method"] not in KINDS or _answered_before(history, question):
                 continue
             answer = answer_to(history, question)
             for seen in life.seen_by_reading():
@@ -73,6 +73,18 @@ def task_waits_visibly(history: History) -> Iterator[Observation]:
                         found="status 'working'",
                         member="/result/status",
                     )
+
+
+def _answered_before(history: History, question: Asked) -> bool:
+    """Whether it came again, on another stream, when it had been answered already."""
+    return any(
+        earlier.at < question.at
+        and earlier.message == question.message
+        and session_of(earlier.exchange) == session_of(question.exchange)
+        and (answer := answer_to(history, earlier)) is not None
+        and answer.started < question.at
+        for earlier in asked(history)
+    )
 
 
 def _was_open(question: Asked, seen: Any) -> bool:

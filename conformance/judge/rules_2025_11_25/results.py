@@ -54,9 +54,17 @@ def _after_the_end(history: History) -> Iterator[tuple[Life, Exchange]]:
     """Every tasks/result that was sent once its task was known to have ended, in the time in
     which the task cannot have been deleted."""
     for life in lives(history).values():
+        if not _tells_how_long(life):
+            continue
         for exchange in fetched(history, life):
             if ended_before(life, exchange.started) and not may_be_deleted(life, exchange.ended):
                 yield life, exchange
+
+
+def _tells_how_long(life: Life) -> bool:
+    """Whether each ttl that was told is a number or null: of any other nobody knows the end."""
+    told = [s.task["ttl"] for s in life.sightings if "ttl" in s.task]
+    return not any(isinstance(ttl, bool | str | list | dict) for ttl in told)
 
 
 @rule(
