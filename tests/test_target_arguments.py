@@ -412,3 +412,9 @@ def test_what_is_simple_can_be_made(schema: Any) -> None:
         assert numbers
         return
     check({"properties": {"it": schema}}, {"it": value})
+
+
+@pytest.mark.parametrize("least", [-1, -(10**30), 10**30])
+def test_a_number_of_items_that_cannot_be(least: int) -> None:
+    with pytest.raises(CannotFill, match="too many items"):
+        one({"type": "array", "minItems": least})

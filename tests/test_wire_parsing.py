@@ -95,3 +95,20 @@ def test_lone_surrogates_are_written_as_escapes(before: str, lone: str, after: s
     text = dump_json(value)
     text.encode("utf-8")
     assert parse_json(text) == Parsed(value)
+
+
+def test_what_is_nested_too_deeply_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Running out of stack in the decoder can end the whole process."""
+
+    class Untouched:
+        def decode(self, text: str) -> None:
+            raise AssertionError("it was decoded")
+
+    monkeypatch.setattr("conformance.wire.parsing._DECODER", Untouched())
+    assert parse_json("[" * 100_000).problem.startswith("nested too deeply")
+    assert parse_json('{"a":' * 200).problem.startswith("nested too deeply")
+
+
+def test_brackets_in_strings_nest_nothing() -> None:
+    for text in ('["' + "[" * 1000 + '"]', '{"a":"\\"' + "{" * 1000 + '"}', '["\\\\",' * 100 + "1"):
+        assert not parse_json(text).problem.startswith("nested")

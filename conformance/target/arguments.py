@@ -150,7 +150,7 @@ class _Filler:
 
     def _array(self, schema: dict[str, Any], depth: int) -> list[Any]:
         least = _whole(schema.get("minItems"), 0)
-        if least > min(_MOST_ITEMS, _whole(schema.get("maxItems"), least)):
+        if not 0 <= least <= min(_MOST_ITEMS, _whole(schema.get("maxItems"), least)):
             raise CannotFill("its inputSchema wants too many items")
         first, rest = schema.get("prefixItems"), schema.get("items", True)
         if isinstance(rest, list):  # as prefixItems was written before 2020-12

@@ -69,33 +69,36 @@ def parse_json(data: bytes | str) -> Parsed:
         return Parsed(problem="empty")
     if text.startswith("\ufeff"):
         return Parsed(problem=_BYTE_ORDER_MARK)
+    # Looked at before it is decoded: to run out of stack in the middle of it ends the process, if
+    # some callback of the garbage collector is called just then.
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper_than(text, DEEPEST):
+        return Parsed(problem=_TOO_DEEP)
     try:
         value = _DECODER.decode(text)
-    except RecursionError:
-        return Parsed(problem=_TOO_DEEP)
     except _TooLarge:
         return Parsed(problem=_TOO_LARGE)
     except ValueError as error:
         return Parsed(problem=f"not JSON: {str(error)[:120]}")
-    if text.count("[") + text.count("{") > DEEPEST and _deeper_than(value, DEEPEST):
-        return Parsed(problem=_TOO_DEEP)
     return Parsed(value=value)
 
 
-def _deeper_than(value: Any, deepest: int) -> bool:
-    """Whether arrays and objects are nested in more than so many levels. Not by recursion."""
-    level: list[Any] = [value]
-    for _ in range(deepest):
-        inner: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                inner.extend(item.values())
-            elif isinstance(item, list):
-                inner.extend(item)
-        level = [item for item in inner if isinstance(item, dict | list)]
-        if not level:
-            return False
-    return True
+# Strings as a whole, since what looks like a bracket in them is none.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def _is_deeper_than(text: str, deepest: int) -> bool:
+    """Whether arrays and objects are opened within each other in more than so many levels, up to
+    where the text stops being JSON."""
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        first = text[match.start()]
+        if first in "[{":
+            depth += 1
+            if depth > deepest:
+                return True
+        elif first in "]}":
+            depth -= 1
+    return False
 
 
 def dump_json(value: object) -> str:
