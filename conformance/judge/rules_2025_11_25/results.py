@@ -219,7 +219,12 @@ def result_names_its_task(history: History) -> Iterator[Observation]:
     MUST,
     tasks_2025("result-retrieval"),
     needs=(SLOW,),
-    after=("negotiation.methods-served", "lifecycle.known-status", "concurrency.reads-agree"),
+    after=(
+        "negotiation.methods-served",
+        "lifecycle.known-status",
+        "concurrency.reads-agree",
+        "creation.durable",
+    ),
 )
 def result_waits_for_the_end(history: History) -> Iterator[Observation]:
     """tasks/result of a task that is not at its end waits until it is."""
