@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -323,3 +325,21 @@ def test_what_shows_only_in_company_is_found_one_at_a_time() -> None:
 
     shortest = anyio.run(Shrinking(attempt, attempts=500).shortest, _LONG)
     assert [step.do for step in shortest] == ["create", "answer", "cancel"]
+
+
+def test_no_callback_of_the_collector_is_left_behind() -> None:
+    """One that is called when some thread has run out of stack ends the process."""
+    code = (
+        "import gc\n"
+        "from conformance.drive.sequences.planning import plans\n"
+        "from conformance.drive.sequences.tools import Toolbox\n"
+        "from conformance.drive.surroundings import ToolUse\n"
+        "tools = Toolbox(quick=(ToolUse('t', roles=('task',), seconds=0.1),))\n"
+        "print(len(plans(tools, number=6, chosen_seed=1)), len(gc.callbacks))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    made, left = map(int, done.stdout.split())
+    assert made > 0
+    assert left == 0

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import junkdrawer
 from hypothesis.stateful import (
     RULE_MARKER,
     RuleBasedStateMachine,
@@ -88,6 +89,12 @@ settings.register_profile(
         verbosity=Verbosity.quiet,
     ),
 )
+
+# Hypothesis has the time that the garbage collector takes measured by a callback of it. Python ends
+# the process where such a callback is called just when some thread has run out of stack: a server
+# in this process that reads deeply nested JSON would do. No deadline needs the measure here.
+if hasattr(junkdrawer, "_gc_initialized"):
+    junkdrawer._gc_initialized = True
 
 # Hypothesis is at work for one plan after another, in whatever thread.
 _one_at_a_time = threading.Lock()
