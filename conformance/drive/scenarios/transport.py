@@ -223,7 +223,9 @@ async def task_reads(driver: Driver) -> None:
     created = await _several(driver, tool, 5)
     if len(created) < 2:
         return
-    ids = [task.task_id for task in created]
+    ids = list(dict.fromkeys(task.task_id for task in created))
+    if len(ids) < 2:
+        return
 
     def other(task_id: str) -> str:
         return ids[ids.index(task_id) - 1]

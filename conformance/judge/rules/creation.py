@@ -131,6 +131,10 @@ def handle_means_readable(history: History) -> Iterator[Observation]:
                 yield _readable(life.creation, life, read)
 
 
+# A read so soon after the handle, and no earlier one, shows whether the task was ever there.
+_SOON_SECONDS = 1.0
+
+
 def _is_missed(life: Life, read: Exchange) -> bool:
     """Whether an ordinary read, before which the task had never been read, did not find it.
 
@@ -144,6 +148,7 @@ def _is_missed(life: Life, read: Exchange) -> bool:
         and not any(s.ended <= read.started for s in life.seen_by_reading())
         and not any(cancel.started < read.ended for cancel in life.cancels)
         # What is not there after a while may have been there at first: expiry.not-before-ttl.
+        and read.started - life.creation_ended < _SOON_SECONDS
         and not may_have_expired(life, life.creation_ended + 4 * (read.ended - life.creation_ended))
     )
 
