@@ -77,7 +77,7 @@ RUN = [
     (["run", NOBODY, "--max-wait", "nan"], "max-wait"),
     (["run", NOBODY, "--seed", "x"], "--seed"),
     (["run", NOBODY, "-n", "-1"], "0<=x<=64"),
-    (["run", NOBODY, "--spec", "2025-11-25"], "this suite knows 2026-07-28"),
+    (["run", NOBODY, "--spec", "2024-11-05"], "this suite knows 2025-11-25, 2026-07-28, draft"),
     (["run", NOBODY, "--header", "X: hush-77\r\nInjected: yes"], "--header wants 'Name: value'"),
     (["run", NOBODY, "--header", "hush-77"], "--header wants 'Name: value'"),
     (["run", NOBODY, "--header", "Mcp-Name: x"], "leave it out"),
