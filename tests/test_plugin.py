@@ -182,6 +182,7 @@ def test_a_scenario_that_fails_is_a_bug_of_ours(
         raise ZeroDivisionError("several\nlines")
 
     named = scenario.Scenario("removed.broken", broken, ("removed",))
+    scenario.all_scenarios()
     monkeypatch.setitem(scenario.SCENARIOS["conformance.drive.scenarios"], named.name, named)
     with pytest.raises(SuiteBug, match="ZeroDivisionError") as raised:
         drive(Target(url=good), tmp_path, topics=frozenset(["removed"]))
