@@ -12,7 +12,6 @@ no rule, is an error: a baseline that lies hides the next violation.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.errors import BaselineError, UsageError
 from conformance.report.visible import visible
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from conformance.toml_files import read_toml
 
 if TYPE_CHECKING:
     from conformance.report.results import Results
@@ -44,13 +39,7 @@ class Expected:
 
 def read_baseline(path: Path) -> list[Expected]:
     """The entries of a baseline. Raises ``UsageError`` with the file and what is wrong."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the baseline {path}: {error.strerror or error}") from None
-    # Bad TOML, bad UTF-8 and integers of thousands of digits are all ValueErrors.
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from None
+    content = read_toml(path, "the baseline")
     unknown = set(content) - {"expected"}
     if unknown:
         raise UsageError(f"{path}: unknown key {min(unknown)!r}; entries are [[expected]] tables")
@@ -98,7 +87,8 @@ def update_baseline(path: Path, results: Results) -> None:
     from conformance.judge.rule import catalogue
 
     there = read_baseline(path) if path.exists() else []
-    kept = {entry.rule: entry for entry in there if entry.rule in catalogue(results.spec)}
+    known = catalogue(results.spec)
+    kept = {entry.rule: entry for entry in there if entry.rule in known}
     today = results.run.started[:10]
     verdicts = {rule.id: rule.verdict for rule in results.rules}
     violated = [rule for rule, verdict in verdicts.items() if verdict in ("fail", "warn")]

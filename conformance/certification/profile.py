@@ -16,7 +16,6 @@ rule that is new joins in the next version, which is a file of its own.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,13 +25,10 @@ from conformance.judge.rule import Rule, catalogue
 from conformance.places import profiles_directory
 from conformance.report.members import Members, WrongShape
 from conformance.report.results import Results, RuleResult
+from conformance.specification.revisions import DEFAULT_REVISION, revision_named
+from conformance.toml_files import NOT_TOML, parse_toml
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-DEFAULT_PROFILE = "2026-07-28"
+DEFAULT_PROFILE = revision_named(DEFAULT_REVISION).profile or DEFAULT_REVISION
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ def read_profile(path: Path) -> Profile:
     """The profile in a file. Raises ``UsageError``."""
     try:
         content = path.read_bytes()
-        record = Members(tomllib.loads(content.decode("utf-8")), str(path))
+        record = Members(parse_toml(content.decode("utf-8")), str(path))
         seeds = record.numbers("seeds")
         profile = Profile(
             name=path.stem,
@@ -95,8 +91,7 @@ def read_profile(path: Path) -> Profile:
         )
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-    # Bad TOML, bad UTF-8 and integers of thousands of digits are all ValueErrors.
-    except (ValueError, RecursionError, WrongShape) as error:
+    except (*NOT_TOML, WrongShape) as error:
         raise UsageError(f"{path} is not a profile: {error}") from None
     profile.rules_of(catalogue(profile.spec))
     return profile

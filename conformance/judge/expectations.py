@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.specification.names import (
@@ -15,6 +15,7 @@ from conformance.specification.names import (
     UNSUPPORTED_VERSION,
     code_words,
 )
+from conformance.specification.schemas import Problem
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
@@ -49,6 +50,25 @@ def expect_error(exchange: Exchange, code: int, note: str = "") -> Observation:
         found=found,
         member="/error/code" if exchange.error is not None else "",
     )
+
+
+# More problems of one message tell its author nothing new.
+_PROBLEMS_TOLD = 3
+
+
+def problems_told(
+    exchange: Exchange, problems: Sequence[Problem], what: str, *, within: str = "/result"
+) -> Iterator[Observation]:
+    """That a message is not as its schema has it, a problem each. ``what`` is how the note begins,
+    ``within`` where the message stands in the response."""
+    for problem in problems[:_PROBLEMS_TOLD]:
+        yield broken(
+            exchange,
+            f"{what}: {problem.sentence}",
+            expected=problem.expected,
+            found=problem.found,
+            member=f"{within}{problem.path}",
+        )
 
 
 def unanswered(exchange: Exchange) -> str:

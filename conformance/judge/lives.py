@@ -98,6 +98,10 @@ class Life:
     def first_terminal(self) -> Sighting | None:
         return next((s for s in self.sightings if s.terminal), None)
 
+    def with_creation(self, *exchanges: Exchange) -> tuple[Exchange, ...]:
+        """The exchanges, after the one that made the task: evidence that begins there."""
+        return exchanges if self.creation is None else (self.creation, *exchanges)
+
     def seen_by_reading(self) -> list[Sighting]:
         return [s for s in self.sightings if s.how == "read"]
 

@@ -50,6 +50,15 @@ class Difference:
     error_codes: Names
 
     @property
+    def words(self) -> tuple[tuple[str, Names], ...]:
+        """The words of the protocol that come and go, by what they are."""
+        return (
+            ("Methods", self.methods),
+            ("Headers", self.headers),
+            ("Error codes", self.error_codes),
+        )
+
+    @property
     def forward(self) -> bool:
         """Whether ``new`` is the later one."""
         return _way(self.old, self.new) is not None

@@ -250,10 +250,11 @@ _TABLE = (
 
 
 def _promises(judgements: Mapping[str, Judgement]) -> Iterator[Promise]:
+    seen = {revision: _verdicts(judgement) for revision, judgement in judgements.items()}
     for text, revision, rule_id in _TABLE:
-        if revision not in judgements:
+        if revision not in seen:
             continue
-        verdict = _verdicts(judgements[revision]).get(rule_id)
+        verdict = seen[revision].get(rule_id)
         if verdict is None or verdict.verdict not in _SEEN:
             reason = verdict.reason if verdict is not None else "it was not judged"
             yield Promise(text, _SEP, UNSEEN, reason)

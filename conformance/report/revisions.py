@@ -19,12 +19,8 @@ def difference_text(difference: Difference) -> str:
         f" {len(difference.turned)} turn round, {len(difference.changed)} ask in another way,"
         f" {len(difference.moved)} change level."
     ]
-    for what, names in (
-        ("methods", difference.methods),
-        ("headers", difference.headers),
-        ("error codes", difference.error_codes),
-    ):
-        lines += _names(what, names)
+    for what, names in difference.words:
+        lines += _names(what.lower(), names)
     lines += _section("turn round", _pairs(difference.turned, old.name, new.name))
     lines += _section("ask in another way", _pairs(difference.changed, old.name, new.name))
     moved = [pair for pair in difference.moved if not pair.kind]

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from conformance.judge.succession import Names
 from conformance.judge.upgrade import (
     CHANGE,
     FREE,
@@ -87,16 +86,6 @@ class Told:
         return f"{spoken} by name, with the tasks of {self.old}" if mistaken else spoken
 
     @property
-    def names(self) -> list[tuple[str, Names]]:
-        """The words of the protocol that come and go."""
-        difference = self.upgrade.difference
-        return [
-            ("Methods", difference.methods),
-            ("Headers", difference.headers),
-            ("Error codes", difference.error_codes),
-        ]
-
-    @property
     def conclusion(self) -> str:
         counts = {kind: len(self.upgrade.of(kind)) for kind in KINDS}
         broken = sum(promise.kept == "no" for promise in self.upgrade.promises)
@@ -116,7 +105,7 @@ class Told:
 def text(told: Told) -> str:
     """For a terminal: what is right already is counted only."""
     lines = [f"{visible(told.name, 80)} speaks {told.speaks}"]
-    for what, names in told.names:
+    for what, names in told.upgrade.difference.words:
         lines += [f"  {what} that come: {', '.join(names.come)}"] if names.come else []
         lines += [f"  {what} that go: {', '.join(names.go)}"] if names.go else []
     for promise in told.upgrade.promises:
@@ -153,7 +142,7 @@ def _markdown(told: Told) -> Iterator[str]:
     yield ""
     yield f"{code(told.url)} speaks {told.speaks} today."
     yield ""
-    for what, names in told.names:
+    for what, names in told.upgrade.difference.words:
         if names.come:
             yield f"- {what} that come: {', '.join(map(code, names.come))}"
         if names.go:
@@ -192,7 +181,8 @@ def json_text(told: Told) -> str:
             "spoken": list(told.upgrade.spoken),
             "ready": told.upgrade.ready,
             "words": {
-                what: {"come": list(names.come), "go": list(names.go)} for what, names in told.names
+                what: {"come": list(names.come), "go": list(names.go)}
+                for what, names in told.upgrade.difference.words
             },
             "both": [
                 {

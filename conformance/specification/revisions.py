@@ -7,7 +7,7 @@ here, and its new rules, scenarios and schemas.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.errors import UsageError
 from conformance.specification import names
@@ -78,11 +78,11 @@ _2025_11_25 = Revision(
         names.TOOLS_LIST,
         names.TOOLS_CALL,
         names.TASKS_GET,
-        "tasks/result",
-        "tasks/list",
+        names.TASKS_RESULT,
+        names.TASKS_LIST,
         names.TASKS_CANCEL,
         "notifications/initialized",
-        "notifications/tasks/status",
+        names.STATUS_NOTIFICATION,
     ),
     headers=(names.HEADER_SESSION, names.HEADER_VERSION),
     error_codes={
@@ -217,18 +217,16 @@ _2026_07_28 = Revision(
 )
 
 # What the next release changes, as far as it is written; today that is nothing.
-_DRAFT = Revision(
+_DRAFT = replace(
+    _2026_07_28,
     name="draft",
-    protocol_version=_2026_07_28.protocol_version,
-    schemas=_2026_07_28.schemas,
     catalogue="draft/1",
     rules=(*_2026_07_28.rules, "conformance.judge.rules_draft"),
-    scenarios=_2026_07_28.scenarios,
-    greeting=_2026_07_28.greeting,
-    methods=_2026_07_28.methods,
-    headers=_2026_07_28.headers,
-    error_codes=_2026_07_28.error_codes,
+    profile=None,
     follows=_2026_07_28.name,
+    turned={},
+    changed={},
+    abolished=frozenset(),
 )
 
 REVISIONS = {each.name: each for each in (_2025_11_25, _2026_07_28, _DRAFT)}

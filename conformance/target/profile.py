@@ -11,17 +11,12 @@ is an array. What the command line says wins. Secrets belong in the environment.
 
 from __future__ import annotations
 
-import sys
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from conformance.errors import UsageError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from conformance.toml_files import read_toml
 
 DEFAULT_PROFILE = "conformance.toml"
 
@@ -70,13 +65,7 @@ def read_profile(path: Path) -> dict[str, Any]:
 
     Raises ``UsageError`` with the file and the key that is wrong.
     """
-    try:
-        options = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the profile {path}: {error.strerror or error}") from None
-    # Bad TOML, bad UTF-8 and integers of thousands of digits are all ValueErrors.
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from None
+    options = read_toml(path, "the profile")
     return {key: _checked(path, key, value) for key, value in options.items()}
 
 

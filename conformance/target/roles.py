@@ -6,6 +6,7 @@ A role says what can be observed with a tool; ``rules.md`` of the design calls t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeGuard
 
 from conformance.specification.names import EXTENSION, MISSING_CAPABILITY, TASKS_UPDATE
@@ -137,10 +138,11 @@ def _roles_of_tasks(
             if before and any(key not in before for key in requests) and len(requests) == 1:
                 played.add(ROUNDS)
         elif status == COMPLETED and isinstance(task.get("result"), dict):
-            _roles_of_result(task["result"], creation, played)
+            roles_of_result(task["result"], creation, played)
 
 
-def _roles_of_result(result: dict[str, object], creation: Exchange, played: set[str]) -> None:
+def roles_of_result(result: Mapping[str, object], creation: Exchange, played: set[str]) -> None:
+    """Add the roles that a tool's result shows it to play, given the call it came of."""
     if result.get("isError") is True:
         played.add(TOOL_ERROR)
     text = dump_json(result)

@@ -12,16 +12,14 @@ from typing import Any
 
 from conformance.specification.names import (
     CODES_WITH_ANOTHER_MEANING,
+    STATUS_NOTIFICATION,
     TASKS_GET,
+    TASKS_RESULT,
     TOOLS_LIST,
 )
 from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED, WORKING
 from conformance.target.roles import (
-    ECHO,
-    ECHO_LETTERS,
     INPUT,
-    LARGE,
-    LARGE_BYTES,
     PROTOCOL_ERROR,
     SHORT_TTL,
     SLOW,
@@ -29,16 +27,12 @@ from conformance.target.roles import (
     SYNC,
     TASK,
     TASK_ONLY,
-    TOOL_ERROR,
+    roles_of_result,
 )
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
-from conformance.wire.parsing import dump_json
 
 FORBIDDEN, OPTIONAL, REQUIRED = "forbidden", "optional", "required"
-
-_TASKS_RESULT = "tasks/result"
-_STATUS_NOTIFICATION = "notifications/tasks/status"
 
 
 def task_support(tool: Mapping[str, Any]) -> str:
@@ -99,17 +93,17 @@ def _roles_of_tasks(
     waiting = _told_to_wait(history)
     for task_id in waiting.keys() & creations.keys():
         roles[str(creations[task_id].tool)].add(INPUT)
-    for exchange in history.of_method(TASKS_GET, _TASKS_RESULT):
+    for exchange in history.of_method(TASKS_GET, TASKS_RESULT):
         creation = creations.get(exchange.task_id or "")
         if creation is None or creation.tool is None:
             continue
         task_id, played = str(exchange.task_id), roles[creation.tool]
-        if exchange.method == _TASKS_RESULT:
+        if exchange.method == TASKS_RESULT:
             if _was_asked(exchange):
                 asked.add(task_id)
                 played.add(INPUT)
             if exchange.result is not None:
-                _roles_of_result(exchange.result, creation, played)
+                roles_of_result(exchange.result, creation, played)
             elif task_id in failed and exchange.error is not None:
                 played.add(PROTOCOL_ERROR)
             elif task_id in completed and _may_have_ended_a_call(exchange.error_code):
@@ -140,7 +134,7 @@ def _told_to_wait(history: History) -> dict[str, float]:
         for at, message in exchange.notifications:
             task = message.get("params")
             if (
-                message.get("method") == _STATUS_NOTIFICATION
+                message.get("method") == STATUS_NOTIFICATION
                 and isinstance(task, dict)
                 and task.get("status") == INPUT_REQUIRED
             ):
@@ -163,17 +157,3 @@ def _was_asked(exchange: Exchange) -> bool:
         "id" in message and isinstance(message.get("method"), str) and message["method"] != "ping"
         for message in exchange.messages
     )
-
-
-def _roles_of_result(result: dict[str, Any], creation: Exchange, played: set[str]) -> None:
-    if result.get("isError") is True:
-        played.add(TOOL_ERROR)
-    text = dump_json(result)
-    if len(text) >= LARGE_BYTES:
-        played.add(LARGE)
-    arguments = creation.params.get("arguments")
-    if isinstance(arguments, dict) and any(
-        isinstance(value, str) and len(value) >= ECHO_LETTERS and value in text
-        for value in arguments.values()
-    ):
-        played.add(ECHO)

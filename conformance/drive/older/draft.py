@@ -16,8 +16,6 @@ from conformance.wire.exchange import Headers, JsonObject
 INITIALIZE = "initialize"
 INITIALIZED = "notifications/initialized"
 PING = "ping"
-TASKS_RESULT = "tasks/result"
-TASKS_LIST = "tasks/list"
 
 # What the suite can answer. It takes no tasks itself.
 CLIENT_CAPABILITIES: JsonObject = CORE_CAPABILITIES

@@ -24,13 +24,14 @@ from conformance.drive.driver import (
     Session,
 )
 from conformance.drive.older import draft as drafts
-from conformance.drive.older.draft import TASKS_LIST, TASKS_RESULT
 from conformance.drive.older.session import Answering, ServerSession, answering, related_task
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.specification.names import (
     HEADER_SESSION,
     TASKS_CANCEL,
     TASKS_GET,
+    TASKS_LIST,
+    TASKS_RESULT,
     TOOLS_CALL,
 )
 from conformance.specification.states import INPUT_REQUIRED, is_terminal

@@ -20,7 +20,7 @@ from conformance.specification.states import is_terminal
 from conformance.target.marking import marked
 from conformance.target.roles import ECHO, SLOW, TASK
 
-_READERS = 3
+READERS = 3
 # No reader goes on longer than this, in seconds.
 _LONGEST_SECONDS = 4.0
 
@@ -29,7 +29,7 @@ _LONGEST_SECONDS = 4.0
 async def own_arguments(driver: Driver) -> None:
     """Tasks of one tool are made together, each with a text of its own."""
     avoiding = ("input", "before", "large", "short-ttl", "tool-error", "protocol-error")
-    tools = [tool for tool in driver.tools(ECHO, avoiding=avoiding) if _may_vary(driver, tool)]
+    tools = [tool for tool in driver.tools(ECHO, avoiding=avoiding) if may_vary(driver, tool)]
 
     async def one(tool: ToolUse, number: int) -> None:
         # What tells them apart comes first: a text may be cut to what its schema allows.
@@ -49,7 +49,7 @@ async def own_arguments(driver: Driver) -> None:
                 group.start_soon(one, tool, number)
 
 
-def _may_vary(driver: Driver, tool: ToolUse) -> bool:
+def may_vary(driver: Driver, tool: ToolUse) -> bool:
     """Arguments that the user gave are kept, unless it was for this very purpose."""
     return all(
         named.arguments is None or named.role == ECHO
@@ -65,16 +65,18 @@ async def readers(driver: Driver) -> None:
     created = await driver.create(tool) if tool is not None else None
     if created is not None:
         async with anyio.create_task_group() as group:
-            for number in range(_READERS):
-                group.start_soon(_follow, driver, created, number)
+            for number in range(READERS):
+                group.start_soon(follow, driver, created, number, _LONGEST_SECONDS)
 
 
-async def _follow(driver: Driver, created: Created, number: int) -> None:
+async def follow(driver: Driver, created: Created, number: int, seconds: float) -> None:
+    """Read a task at its pace on a connection of its own, at most so long, and thrice after its
+    end (``read-in-parallel``)."""
     task_id = created.task_id
     interval = driver.session.intervals.get(task_id, 0.25)
-    ends = time.monotonic() + min(_LONGEST_SECONDS, driver.target.max_wait)
+    ends = time.monotonic() + min(seconds, driver.target.max_wait)
     after_the_end = 0
-    await driver.pause(interval * (number + 1) / _READERS)
+    await driver.pause(interval * (number + 1) / READERS)
     while after_the_end < 3:
         read = await driver.send(
             driver.get_draft(task_id), "read-in-parallel", connection=f"reader-{number}"

@@ -39,15 +39,20 @@ async def parallel_readers(driver: Driver) -> None:
     created = await driver.create(tool) if tool is not None else None
     if created is None:
         return
-    task_id = created.task_id
+    await read_together(driver, created)
+    await driver.wait_for_end(created.task_id)
+
+
+async def read_together(driver: Driver, created: Created) -> None:
+    """Read a new task at the same moment on several connections (``read-at-once``)."""
 
     async def read(number: int) -> None:
-        await driver.get(task_id, "read-at-once", paced=False, connection=f"reader-{number}")
+        connection = f"reader-{number}"
+        await driver.get(created.task_id, "read-at-once", paced=False, connection=connection)
 
     async with anyio.create_task_group() as group:
         for number in range(3):
             group.start_soon(read, number)
-    await driver.wait_for_end(task_id)
 
 
 @scenario("creation.replicas", needs=(TASK,))

@@ -7,19 +7,15 @@
 
 from __future__ import annotations
 
-import time
-
 import anyio
 
-from conformance.drive.driver import Created
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.older.scenario import older_scenario
+from conformance.drive.scenarios.concurrency import READERS, follow, may_vary
 from conformance.drive.surroundings import ToolUse
-from conformance.specification.states import is_terminal
 from conformance.target.marking import marked
 from conformance.target.roles import ECHO, INPUT, LARGE, PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
 
-_READERS = 3
 # No reader goes on longer than this, in seconds.
 _LONGEST_SECONDS = 6.0
 
@@ -42,18 +38,9 @@ async def own_arguments(driver: OlderDriver) -> None:
             await driver.fetch(created.task_id, notes={"marker": marker})
 
     async with anyio.create_task_group() as group:
-        for tool in [tool for tool in tools if _may_vary(driver, tool)][:2]:
+        for tool in [tool for tool in tools if may_vary(driver, tool)][:2]:
             for number in range(20 if driver.thorough else 6):
                 group.start_soon(one, tool, number)
-
-
-def _may_vary(driver: OlderDriver, tool: ToolUse) -> bool:
-    """Arguments that the user gave are kept, unless it was for this very purpose."""
-    return all(
-        named.arguments is None or named.role == ECHO
-        for named in driver.target.tools
-        if named.name == tool.name
-    )
 
 
 @older_scenario("concurrency.readers", needs=(TASK,), also=("lifecycle", "polling"))
@@ -63,23 +50,5 @@ async def readers(driver: OlderDriver) -> None:
     created = await driver.create(tool) if tool is not None else None
     if created is not None:
         async with anyio.create_task_group() as group:
-            for number in range(_READERS):
-                group.start_soon(_follow, driver, created, number)
-
-
-async def _follow(driver: OlderDriver, created: Created, number: int) -> None:
-    task_id = created.task_id
-    interval = driver.session.intervals.get(task_id, 0.25)
-    ends = time.monotonic() + min(_LONGEST_SECONDS, driver.target.max_wait)
-    after_the_end = 0
-    await driver.pause(interval * (number + 1) / _READERS)
-    while after_the_end < 3:
-        read = await driver.send(
-            driver.get_draft(task_id), "read-in-parallel", connection=f"reader-{number}"
-        )
-        if read.task is None:
-            return
-        after_the_end += is_terminal(read.task.get("status"))
-        if time.monotonic() + interval > ends:
-            return
-        await driver.pause(interval)
+            for number in range(READERS):
+                group.start_soon(follow, driver, created, number, _LONGEST_SECONDS)

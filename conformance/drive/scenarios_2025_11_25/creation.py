@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-import anyio
-
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.older.scenario import older_scenario
+from conformance.drive.scenarios import creation
 from conformance.specification.names import TOOLS_LIST
 from conformance.target.roles import SLOW, TASK
 from conformance.wire.client import FRESH
@@ -21,18 +20,7 @@ _TASK = {"ttl": 60_000}
 @older_scenario("creation.read-at-once", needs=(TASK,))
 async def read_at_once(driver: OlderDriver) -> None:
     """Several tasks are made by the same call at the same moment, and read at once."""
-    tool = driver.plain_task_tool()
-    if tool is None:
-        return
-
-    async def one(number: int) -> None:
-        created = await driver.create(tool, notes={"burst": number})
-        if created is not None:
-            await driver.get(created.task_id, "read-at-once", paced=False, connection=FRESH)
-
-    async with anyio.create_task_group() as group:
-        for number in range(20 if driver.thorough else 6):
-            group.start_soon(one, number)
+    await creation.read_at_once(driver)
 
 
 @older_scenario("creation.parallel-readers", needs=(TASK,))
@@ -42,15 +30,8 @@ async def parallel_readers(driver: OlderDriver) -> None:
     created = await driver.create(tool) if tool is not None else None
     if created is None:
         return
-    task_id = created.task_id
-
-    async def read(number: int) -> None:
-        await driver.get(task_id, "read-at-once", paced=False, connection=f"reader-{number}")
-
-    async with anyio.create_task_group() as group:
-        for number in range(3):
-            group.start_soon(read, number)
-    await driver.finish(task_id)
+    await creation.read_together(driver, created)
+    await driver.finish(created.task_id)
 
 
 @older_scenario("creation.slow", needs=(SLOW,))

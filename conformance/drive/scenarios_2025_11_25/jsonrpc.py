@@ -8,10 +8,15 @@ from collections.abc import Iterable, Iterator
 import anyio
 
 from conformance.drive.draft import Draft
-from conformance.drive.older.draft import PING, TASKS_RESULT
+from conformance.drive.older.draft import PING
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.older.scenario import older_scenario
-from conformance.specification.names import TASKS_CANCEL, TASKS_GET, TOOLS_LIST
+from conformance.specification.names import (
+    TASKS_CANCEL,
+    TASKS_GET,
+    TASKS_RESULT,
+    TOOLS_LIST,
+)
 from conformance.target.roles import TASK
 from conformance.wire.client import FRESH
 from conformance.wire.exchange import Exchange

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.judge.asking import ROOTS
-from conformance.judge.expectations import unanswered
+from conformance.judge.expectations import (
+    problems_told,
+    unanswered,
+)
 from conformance.judge.fingerprint import nested_task
 from conformance.judge.lives import (
     Life,
@@ -98,14 +101,7 @@ def handle_has_its_shape(history: History) -> Iterator[Observation]:
             ]
             if not wrong:
                 yield holds(exchange)
-            for problem in wrong[:3]:
-                yield broken(
-                    exchange,
-                    f"the handle is not valid: {problem.sentence}",
-                    expected=problem.expected,
-                    found=problem.found,
-                    member=f"/result{problem.path}",
-                )
+            yield from problems_told(exchange, wrong, "the handle is not valid")
 
 
 @rule(

@@ -16,7 +16,7 @@ from conformance.judge.lives import Life, Sighting, lives
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.rule import IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import tasks
-from conformance.specification.names import INVALID_PARAMS, TASKS_CANCEL, TASKS_UPDATE, code_words
+from conformance.specification.names import INVALID_PARAMS, code_words
 from conformance.specification.states import STATUSES
 from conformance.target.roles import SHORT_TTL, TASK
 from conformance.wire.exchange import Exchange
@@ -26,10 +26,6 @@ from conformance.wire.history import History
 def _reads(life: Life, history: History) -> list[Exchange]:
     """The reads of a task that leave nothing to object to, in the order they began."""
     return [read for read in life.reads if asked_by_its_caller(life, read, history)]
-
-
-def _pair(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
-    return exchanges if life.creation is None else (life.creation, *exchanges)
 
 
 @rule(
@@ -55,13 +51,15 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
                 resolved = read
             elif says_gone(read, history):
                 if shortens_ttls(history):
-                    yield unclear(_pair(life, read), "its ttlMs may have been shortened unseen")
+                    yield unclear(
+                        life.with_creation(read), "its ttlMs may have been shortened unseen"
+                    )
                 else:
                     yield _gone_early(life, read)
                 break
         else:
             if resolved is not None:
-                yield holds(_pair(life, resolved))
+                yield holds(life.with_creation(resolved))
 
 
 def _gone_early(life: Life, read: Exchange) -> Observation:
@@ -76,7 +74,7 @@ def _gone_early(life: Life, read: Exchange) -> Observation:
     elif last is not None and last.terminal:
         when = " after it had ended"
     return broken(
-        _pair(life, *((last.exchange,) if last and last.how == "read" else ()), read),
+        life.with_creation(*((last.exchange,) if last and last.how == "read" else ()), read),
         f"keep a task {kept} from its creation, as it says: {age:.1f} s after it was made,"
         f"{when and when + ','} tasks/get no longer found it",
         expected="the task",
@@ -105,20 +103,22 @@ def expired_task_is_there_or_unknown(history: History) -> Iterator[Observation]:
             hindrance = refused_beforehand(read)
             task = read.task
             if hindrance:
-                yield unclear(_pair(life, read), hindrance)
+                yield unclear(life.with_creation(read), hindrance)
             elif read.error_code == INVALID_PARAMS:
-                yield holds(_pair(life, read))
+                yield holds(life.with_creation(read))
             elif task is not None and task.get("status") in STATUSES:
                 yield holds(
-                    _pair(life, read),
+                    life.with_creation(read),
                     f"the task was kept longer than its ttlMs: {task.get('status')!r} afterwards",
                 )
             elif task is not None:
-                yield unclear(_pair(life, read), f"the status was {str(task['status'])[:40]!r}")
+                yield unclear(
+                    life.with_creation(read), f"the status was {str(task['status'])[:40]!r}"
+                )
             else:
                 said = code_words(read.error_code) if read.error is not None else "no task in it"
                 yield broken(
-                    _pair(life, read),
+                    life.with_creation(read),
                     "answer tasks/get for a task whose time is over with the task, as long as"
                     f" it is kept, or with error {code_words(INVALID_PARAMS)}",
                     expected=f"the task, or error {code_words(INVALID_PARAMS)}",
@@ -142,14 +142,16 @@ def expired_task_stays_away(history: History) -> Iterator[Observation]:
         if gone is None:
             kept = [r for r in late if r.task is not None]
             if kept:
-                yield unclear(_pair(life, kept[-1]), "the task was kept longer than its ttlMs")
+                yield unclear(
+                    life.with_creation(kept[-1]), "the task was kept longer than its ttlMs"
+                )
             continue
         for read in late:
             if read.started < gone.ended:
                 continue
             if read.task is not None:
                 yield broken(
-                    _pair(life, gone, read),
+                    life.with_creation(gone, read),
                     "let a task that tasks/get no longer found stay away: it is back, with"
                     f" status {str(read.task['status'])[:40]!r}",
                     expected=f"error {code_words(INVALID_PARAMS)} again",
@@ -190,11 +192,11 @@ def methods_agree_on_what_is_gone(history: History) -> Iterator[Observation]:
         for exchange in (*life.updates, *life.cancels):
             if exchange.started < gone.ended or not asked_by_its_caller(life, exchange, history):
                 continue
-            yield _agreement(gone, exchange)
+            yield agreement(gone, exchange)
 
 
-def _agreement(gone: Exchange, exchange: Exchange) -> Observation:
-    assert exchange.method in (TASKS_UPDATE, TASKS_CANCEL)
+def agreement(gone: Exchange, exchange: Exchange) -> Observation:
+    """Whether another request about a task that tasks/get no longer found says so too."""
     hindrance = refused_beforehand(exchange)
     if hindrance:
         return unclear((gone, exchange), hindrance)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import expect_error, probes
+from conformance.judge.expectations import (
+    expect_error,
+    probes,
+    problems_told,
+)
 from conformance.judge.fingerprint import nested_task
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired, reads_of
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
@@ -77,14 +81,7 @@ def answer_has_its_shape(history: History) -> Iterator[Observation]:
             ]
             if not wrong:
                 yield holds(read)
-            for problem in wrong[:3]:
-                yield broken(
-                    read,
-                    f"the answer of tasks/get is not valid: {problem.sentence}",
-                    expected=problem.expected,
-                    found=problem.found,
-                    member=f"/result{problem.path}",
-                )
+            yield from problems_told(read, wrong, "the answer of tasks/get is not valid")
         elif may_have_expired(life, read.ended):
             yield unclear(read, "the task may have expired")
         elif nested_task(read) is not None:
@@ -321,14 +318,12 @@ def completed_result_is_that_of_the_call(history: History) -> Iterator[Observati
         wrong = problems(schemas, "InlinedCallToolResult", result)
         if not wrong:
             yield holds(sighting.exchange)
-        for problem in wrong[:3]:
-            yield broken(
-                sighting.exchange,
-                f"the inlined result is no valid CallToolResult: {problem.sentence}",
-                expected=problem.expected,
-                found=problem.found,
-                member=f"/result/result{problem.path}",
-            )
+        yield from problems_told(
+            sighting.exchange,
+            wrong,
+            "the inlined result is no valid CallToolResult",
+            within="/result/result",
+        )
 
 
 def _other_than_a_call_result(result: JsonObject) -> str:

@@ -12,13 +12,14 @@ from conformance.specification.citations import sep, tasks
 from conformance.specification.names import (
     METHOD_NOT_FOUND,
     TASK_METHODS,
+    TASKS_LIST,
+    TASKS_RESULT,
     TOOLS_LIST,
 )
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
 _NOT_OFFERED = "the server does not offer the extension"
-_RESULT, _LIST = "tasks/result", "tasks/list"
 
 
 def _asked(history: History, *methods: str) -> list[Exchange]:
@@ -50,7 +51,7 @@ def tasks_result_is_gone(history: History) -> Iterator[Observation]:
     if not is_offered(history):
         yield not_offered(_NOT_OFFERED)
         return
-    for exchange in _asked(history, _RESULT):
+    for exchange in _asked(history, TASKS_RESULT):
         yield expect_error(
             exchange,
             METHOD_NOT_FOUND,
@@ -65,7 +66,7 @@ def tasks_list_is_gone(history: History) -> Iterator[Observation]:
     if not is_offered(history):
         yield not_offered(_NOT_OFFERED)
         return
-    for exchange in _asked(history, _LIST):
+    for exchange in _asked(history, TASKS_LIST):
         yield _is_gone(
             history,
             exchange,
@@ -80,7 +81,7 @@ def prefix_is_reserved(history: History) -> Iterator[Observation]:
     if not is_offered(history):
         yield not_offered(_NOT_OFFERED)
         return
-    known = (*TASK_METHODS, _RESULT, _LIST)
+    known = (*TASK_METHODS, TASKS_RESULT, TASKS_LIST)
     others = {
         e.method
         for e in history.intended("removed-method")

@@ -102,7 +102,7 @@ def _of_others(life: Life, requests: list[Exchange]) -> list[Exchange]:
     ]
 
 
-def _unsure(history: History, exchange: Exchange) -> str:
+def unsure(history: History, exchange: Exchange) -> str:
     """Why the answer to a foreign caller says nothing; empty where it does."""
     if not _admitted(history):
         return "the second caller was refused everything, so this refusal says nothing"
@@ -123,20 +123,16 @@ def others_cannot_read(history: History) -> Iterator[Observation]:
         for probe in _of_others(life, life.reads):
             if probe.task is not None:
                 yield broken(
-                    _with_creation(life, probe),
+                    life.with_creation(probe),
                     f"check on tasks/get whose task it is: it was shown to {_ANOTHER}",
                     expected="an error, such as -32602",
                     found=probe.outcome,
                     member="/result",
                 )
-            elif _unsure(history, probe):
-                yield unclear(probe, _unsure(history, probe))
+            elif unsure(history, probe):
+                yield unclear(probe, unsure(history, probe))
             else:
                 yield holds(probe)
-
-
-def _with_creation(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
-    return exchanges if life.creation is None else (life.creation, *exchanges)
 
 
 @rule("security.foreign-update", MUST, tasks(_SECURITY), needs=(IDENTITIES, TASK))
@@ -147,15 +143,15 @@ def others_cannot_answer(history: History) -> Iterator[Observation]:
             effect = effect_of_update(life, probe)
             if effect is not None and effect.moved:
                 yield broken(
-                    _with_creation(life, probe, effect.seen.exchange),
+                    life.with_creation(probe, effect.seen.exchange),
                     f"check on tasks/update whose task it is: {_ANOTHER} answered what the task"
                     " asks, and it moved on",
                     expected="status 'input_required', with the same requests",
                     found=f"status {effect.seen.status!r}",
                     member="/result/status",
                 )
-            elif _unsure(history, probe):
-                yield unclear(probe, _unsure(history, probe))
+            elif unsure(history, probe):
+                yield unclear(probe, unsure(history, probe))
             elif probe.result is None:
                 yield holds(probe)
             elif effect is not None:
@@ -175,14 +171,14 @@ def others_cannot_cancel(history: History) -> Iterator[Observation]:
             effect = effect_of_cancel(life, probe)
             if effect is not None and effect.moved:
                 yield broken(
-                    _with_creation(life, probe, effect.seen.exchange),
+                    life.with_creation(probe, effect.seen.exchange),
                     f"check on tasks/cancel whose task it is: {_ANOTHER} cancelled it",
                     expected="the task goes on",
                     found="status 'cancelled'",
                     member="/result/status",
                 )
-            elif _unsure(history, probe):
-                yield unclear(probe, _unsure(history, probe))
+            elif unsure(history, probe):
+                yield unclear(probe, unsure(history, probe))
             elif probe.result is None:
                 yield holds(probe)
             else:
@@ -227,15 +223,15 @@ def others_are_not_told(history: History) -> Iterator[Observation]:
         elif told or agreed:
             did = "was notified of it" if told else "was promised notifications of it"
             yield broken(
-                _with_creation(foreign[0], probe),
+                foreign[0].with_creation(probe),
                 f"check on subscriptions/listen whose task it is: {_ANOTHER} {did}",
                 expected="an acknowledgement without the task, or an error",
                 found="notifications/tasks" if told else "its id in the acknowledgement",
             )
         elif stream is not None and _admitted(history):
             yield holds(probe)
-        elif _unsure(history, probe):
-            yield unclear(probe, _unsure(history, probe))
+        elif unsure(history, probe):
+            yield unclear(probe, unsure(history, probe))
         else:
             yield holds(probe)
 
@@ -280,7 +276,7 @@ def strangers_get_no_further(history: History) -> Iterator[Observation]:
                     TASKS_CANCEL: "cancelled",
                 }[str(probe.method)]
                 yield broken(
-                    _with_creation(life, probe),
+                    life.with_creation(probe),
                     f"ask on {probe.method} who it is: the task was {did} {who}",
                     expected="HTTP 401, or what another caller gets",
                     found=probe.outcome,

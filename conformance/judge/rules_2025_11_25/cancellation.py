@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import expect_error, refused_beforehand, unanswered
+from conformance.judge.expectations import (
+    expect_error,
+    problems_told,
+    refused_beforehand,
+    unanswered,
+)
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
@@ -31,10 +36,6 @@ def _cancels(history: History) -> Iterator[tuple[Life, Exchange]]:
         for cancel in life.cancels:
             if asked_by_its_caller(life, cancel, history):
                 yield life, cancel
-
-
-def _shown(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
-    return exchanges if life.creation is None else (life.creation, *exchanges)
 
 
 def _not_offered(history: History) -> Observation | None:
@@ -75,14 +76,7 @@ def answer_is_the_task(history: History) -> Iterator[Observation]:
             )
         elif not wrong:
             yield holds(cancel)
-        for problem in wrong[:3]:
-            yield broken(
-                cancel,
-                f"the answer of tasks/cancel is not valid: {problem.sentence}",
-                expected=problem.expected,
-                found=problem.found,
-                member=f"/result{problem.path}",
-            )
+        yield from problems_told(cancel, wrong, "the answer of tasks/cancel is not valid")
 
 
 @rule(
@@ -115,7 +109,7 @@ def task_is_cancelled_before_the_answer(history: History) -> Iterator[Observatio
             yield unclear(cancel, unanswered(cancel) or refused_beforehand(cancel))
         elif after is not None and not after.terminal and after.status in STATUSES:
             yield broken(
-                _shown(life, cancel, after.exchange),
+                life.with_creation(cancel, after.exchange),
                 "cancel a task that has not ended when tasks/cancel asks for it: the request was"
                 " refused, and the task went on",
                 expected="status 'cancelled'",
@@ -135,7 +129,7 @@ def _effect(life: Life, cancel: Exchange, after: Sighting | None) -> Observation
         return unclear(cancel, "the task may have ended before it could be cancelled")
     if told in STATUSES and told != CANCELLED:
         return broken(
-            _shown(life, cancel),
+            life.with_creation(cancel),
             "let a task be cancelled before tasks/cancel is answered: the answer says otherwise",
             expected="status 'cancelled'",
             found=f"status {told!r}",
@@ -143,10 +137,12 @@ def _effect(life: Life, cancel: Exchange, after: Sighting | None) -> Observation
         )
     lively = after is not None and not after.terminal and after.status in STATUSES
     if after is not None and lively and after.began - cancel.ended > _RIGHT_AFTER_SECONDS:
-        return unclear(_shown(life, cancel, after.exchange), "it was read only some time later")
+        return unclear(
+            life.with_creation(cancel, after.exchange), "it was read only some time later"
+        )
     if after is not None and lively:
         return broken(
-            _shown(life, cancel, after.exchange),
+            life.with_creation(cancel, after.exchange),
             "let a task be cancelled before tasks/cancel is answered: it was read afterwards, and"
             " was not",
             expected="status 'cancelled'",
@@ -154,7 +150,7 @@ def _effect(life: Life, cancel: Exchange, after: Sighting | None) -> Observation
             member="/result/status",
         )
     if after is not None or told == CANCELLED:
-        return holds(_shown(life, cancel))
+        return holds(life.with_creation(cancel))
     return unclear(cancel, "the task was not read afterwards")
 
 
@@ -191,14 +187,14 @@ def cancelled_stays_cancelled(history: History) -> Iterator[Observation]:
         other = next((s for s in later if s.status != CANCELLED), None)
         if other is not None:
             yield broken(
-                _shown(life, first, other.exchange),
+                life.with_creation(first, other.exchange),
                 "leave a cancelled task cancelled, whatever becomes of its work",
                 expected="status 'cancelled'",
                 found=f"status {other.status!r}",
                 member="/result/status",
             )
         elif later:
-            yield holds(_shown(life, first, later[-1].exchange))
+            yield holds(life.with_creation(first, later[-1].exchange))
 
 
 @rule(

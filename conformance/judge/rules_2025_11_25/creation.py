@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import probes, unanswered
+from conformance.judge.expectations import (
+    probes,
+    problems_told,
+    unanswered,
+)
 from conformance.judge.lives import Life, Sighting, handles, lives
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.older import (
@@ -76,14 +80,7 @@ def handle_is_nested(history: History) -> Iterator[Observation]:
         ]
         if not wrong:
             yield holds(call)
-        for problem in wrong[:3]:
-            yield broken(
-                call,
-                f"the answer to a call with task is not valid: {problem.sentence}",
-                expected=problem.expected,
-                found=problem.found,
-                member=f"/result{problem.path}",
-            )
+        yield from problems_told(call, wrong, "the answer to a call with task is not valid")
 
 
 @rule("creation.id-is-string", MUST, tasks_2025("task-id-requirements"), needs=(TASK,))

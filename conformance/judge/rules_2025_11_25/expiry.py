@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import refused_beforehand
 from conformance.judge.lifetimes import asked_by_its_caller, certainly_after_ttl, says_gone
 from conformance.judge.lives import Life, lives
 from conformance.judge.observation import BROKEN, Observation, broken, holds, unclear
@@ -14,10 +13,8 @@ from conformance.judge.rules import expiry
 from conformance.judge.shown import brief
 from conformance.specification.citations import tasks_2025
 from conformance.specification.names import (
-    INVALID_PARAMS,
     TASKS_CANCEL,
     TASKS_RESULT,
-    code_words,
 )
 from conformance.target.roles import SHORT_TTL, TASK
 from conformance.wire.exchange import Exchange
@@ -135,7 +132,7 @@ def methods_agree_on_what_is_gone(history: History) -> Iterator[Observation]:
             if exchange.task_id != life.task_id or exchange.started < gone.ended:
                 continue
             if asked_by_its_caller(life, exchange, history):
-                yield _agreement(gone, exchange)
+                yield expiry.agreement(gone, exchange)
         yield from _in_lists(history, life, gone)
 
 
@@ -159,19 +156,3 @@ def _in_lists(history: History, life: Life, gone: Exchange) -> Iterator[Observat
 
 def _shows(page: Exchange, task_id: str) -> bool:
     return any(task.get("taskId") == task_id for task in tasks_on(page))
-
-
-def _agreement(gone: Exchange, exchange: Exchange) -> Observation:
-    hindrance = refused_beforehand(exchange)
-    if hindrance:
-        return unclear((gone, exchange), hindrance)
-    if exchange.error_code == INVALID_PARAMS:
-        return holds((gone, exchange))
-    return broken(
-        (gone, exchange),
-        f"answer {exchange.method} with error {code_words(INVALID_PARAMS)} once tasks/get no"
-        " longer finds the task",
-        expected=f"error {code_words(INVALID_PARAMS)}",
-        found=exchange.outcome,
-        member="/error/code" if exchange.error is not None else "/result",
-    )

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import expect_error, probes, unanswered
+from conformance.judge.expectations import (
+    expect_error,
+    probes,
+    problems_told,
+    unanswered,
+)
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.older import (
     FORBIDDEN,
@@ -70,14 +75,7 @@ def handshake_has_its_shape(history: History) -> Iterator[Observation]:
         ]
         if not wrong:
             yield holds(exchange)
-        for problem in wrong[:3]:
-            yield broken(
-                exchange,
-                f"the answer to initialize is not valid: {problem.sentence}",
-                expected=problem.expected,
-                found=problem.found,
-                member=f"/result{problem.path}",
-            )
+        yield from problems_told(exchange, wrong, "the answer to initialize is not valid")
 
 
 @rule(
@@ -215,14 +213,9 @@ def capability_has_its_shape(history: History) -> Iterator[Observation]:
         wrong = problems(schemas, "TasksCapability", capabilities["tasks"])
         if not wrong:
             yield holds(handshake)
-        for problem in wrong[:3]:
-            yield broken(
-                handshake,
-                f"capabilities.tasks is not valid: {problem.sentence}",
-                expected=problem.expected,
-                found=problem.found,
-                member=f"/result/capabilities/tasks{problem.path}",
-            )
+        yield from problems_told(
+            handshake, wrong, "capabilities.tasks is not valid", within="/result/capabilities/tasks"
+        )
 
 
 _DECLARED_BY = {

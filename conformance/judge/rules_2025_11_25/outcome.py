@@ -35,10 +35,6 @@ def _ends(history: History) -> Iterator[tuple[Life, Sighting, Exchange]]:
                 yield life, end, exchange
 
 
-def _shown(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
-    return exchanges if life.creation is None else (life.creation, *exchanges)
-
-
 @rule(
     "outcome.tool-error-fails",
     SHOULD,
@@ -55,10 +51,10 @@ def tool_error_fails(history: History) -> Iterator[Observation]:
         if exchange.result is None or exchange.result.get("isError") is not True:
             continue
         if end.status == FAILED:
-            yield holds(_shown(life, end.exchange, exchange))
+            yield holds(life.with_creation(end.exchange, exchange))
         elif end.status == COMPLETED:
             yield broken(
-                _shown(life, exchange, end.exchange),
+                life.with_creation(exchange, end.exchange),
                 "end a task as failed where the tool's result has isError true",
                 expected="status 'failed'",
                 found="status 'completed'",
@@ -82,10 +78,10 @@ def protocol_error_fails(history: History) -> Iterator[Observation]:
             continue
         plain = direct.get(str(life.tool))
         if end.status == FAILED:
-            yield holds(_shown(life, end.exchange, exchange))
+            yield holds(life.with_creation(end.exchange, exchange))
         elif end.status == COMPLETED and plain is not None and same_outcome(plain, found):
             yield broken(
-                (plain.exchange, *_shown(life, exchange, end.exchange)),
+                (plain.exchange, *life.with_creation(exchange, end.exchange)),
                 "end a task as failed where its call ends in a JSON-RPC error",
                 expected="status 'failed'",
                 found="status 'completed'",

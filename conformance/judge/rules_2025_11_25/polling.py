@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import expect_error, probes, unanswered
+from conformance.judge.expectations import (
+    expect_error,
+    probes,
+    problems_told,
+    unanswered,
+)
 from conformance.judge.fingerprint import nested_task
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.older import (
@@ -66,14 +71,7 @@ def answer_is_a_flat_task(history: History) -> Iterator[Observation]:
             ]
             if not wrong:
                 yield holds(read)
-            for problem in wrong[:3]:
-                yield broken(
-                    read,
-                    f"the answer of tasks/get is not valid: {problem.sentence}",
-                    expected=problem.expected,
-                    found=problem.found,
-                    member=f"/result{problem.path}",
-                )
+            yield from problems_told(read, wrong, "the answer of tasks/get is not valid")
         elif may_be_deleted(life, read.ended):
             yield unclear(read, "the task may have been deleted")
         elif nested_task(read) is not None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import refused_beforehand, unanswered
+from conformance.judge.expectations import (
+    problems_told,
+    refused_beforehand,
+    unanswered,
+)
 from conformance.judge.lives import Life, lives
 from conformance.judge.observation import (
     UNCLEAR,
@@ -46,10 +50,6 @@ from conformance.wire.history import History
 _OPEN_TOO_LONG_SECONDS = 2.0
 
 
-def _shown(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
-    return exchanges if life.creation is None else (life.creation, *exchanges)
-
-
 def _after_the_end(history: History) -> Iterator[tuple[Life, Exchange]]:
     """Every tasks/result that was sent once its task was known to have ended, in the time in
     which the task cannot have been deleted."""
@@ -80,7 +80,7 @@ def ended_tasks_have_their_result(history: History) -> Iterator[Observation]:
     for life, exchange in _after_the_end(history):
         end = life.first_terminal
         assert end is not None
-        pair = _shown(life, end.exchange, exchange)
+        pair = life.with_creation(end.exchange, exchange)
         if exchange.result is not None:
             yield holds(pair)
         elif exchange.error is None or unanswered(exchange):
@@ -162,14 +162,9 @@ def result_is_that_of_the_call(history: History) -> Iterator[Observation]:
             wrong = problems(schemas, "CallToolResult", result)
             if not wrong:
                 yield holds(exchange)
-            for problem in wrong[:3]:
-                yield broken(
-                    exchange,
-                    f"the result of tasks/result is no valid CallToolResult: {problem.sentence}",
-                    expected=problem.expected,
-                    found=problem.found,
-                    member=f"/result{problem.path}",
-                )
+            yield from problems_told(
+                exchange, wrong, "the result of tasks/result is no valid CallToolResult"
+            )
 
 
 def _other_than_a_result(result: JsonObject) -> str:
@@ -242,14 +237,14 @@ def result_waits_for_the_end(history: History) -> Iterator[Observation]:
             )
             if live is not None and not ended_before(life, exchange.ended):
                 yield broken(
-                    _shown(life, exchange, live.exchange),
+                    life.with_creation(exchange, live.exchange),
                     "answer tasks/result only once the task has ended: it was answered, and the"
                     " task went on",
                     expected="no answer before the end",
                     found=f"{exchange.outcome}; status {live.status!r} afterwards",
                 )
             elif _blocked(life, exchange):
-                yield holds(_shown(life, exchange))
+                yield holds(life.with_creation(exchange))
 
 
 def _blocked(life: Life, exchange: Exchange) -> bool:
@@ -276,7 +271,7 @@ def result_comes_with_the_end(history: History) -> Iterator[Observation]:
         for exchange in fetched(history, life):
             if is_answered(exchange):
                 if exchange.started < end.ended and exchange.ended >= end.began:
-                    yield holds(_shown(life, exchange))
+                    yield holds(life.with_creation(exchange))
                 continue
             if exchange.response is not None or _may_be_gone(life, exchange):
                 continue
@@ -285,7 +280,7 @@ def result_comes_with_the_end(history: History) -> Iterator[Observation]:
             waited = exchange.ended - max(end.ended, exchange.started)
             if given_up and waited >= _OPEN_TOO_LONG_SECONDS:
                 yield broken(
-                    _shown(life, end.exchange, exchange),
+                    life.with_creation(end.exchange, exchange),
                     f"answer tasks/result when the task has ended: {waited:.1f} s after it was"
                     f" seen to be {end.status}, there was no answer",
                     expected="the result of the call",
@@ -323,7 +318,7 @@ def result_stays_the_same(history: History) -> Iterator[Observation]:
             yield holds((first, exchange))
         else:
             yield broken(
-                _shown(life, first, exchange),
+                life.with_creation(first, exchange),
                 "return the same from tasks/result each time, as long as the task is kept",
                 expected=first.outcome,
                 found=exchange.outcome if exchange.error is not None else "another result",

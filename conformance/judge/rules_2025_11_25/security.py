@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, handles, lives
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.older import (
@@ -51,33 +50,20 @@ def _foreign(history: History, method: str) -> Iterator[tuple[Life, Exchange]]:
                 yield life, probe
 
 
-def _unsure(history: History, probe: Exchange) -> str:
-    """Why the answer to a foreign caller says nothing; empty where it does."""
-    if not any(e.caller == SECOND and e.result is not None for e in history.exchanges):
-        return "the second caller was refused everything, so this refusal says nothing"
-    if probe.status in (401, 403, 404):
-        return ""
-    return unanswered(probe)
-
-
-def _shown(life: Life, *exchanges: Exchange) -> tuple[Exchange, ...]:
-    return exchanges if life.creation is None else (life.creation, *exchanges)
-
-
 @rule("security.foreign-get", MUST, tasks_2025(_ISOLATION), needs=(IDENTITIES, TASK))
 def others_cannot_read(history: History) -> Iterator[Observation]:
     """Another caller cannot read the task."""
     for life, probe in _foreign(history, TASKS_GET):
         if probe.task is not None:
             yield broken(
-                _shown(life, probe),
+                life.with_creation(probe),
                 f"check on tasks/get whose task it is: it was shown to {_ANOTHER}",
                 expected="an error, such as -32602",
                 found=probe.outcome,
                 member="/result",
             )
-        elif _unsure(history, probe):
-            yield unclear(probe, _unsure(history, probe))
+        elif security.unsure(history, probe):
+            yield unclear(probe, security.unsure(history, probe))
         else:
             yield holds(probe)
 
@@ -88,14 +74,14 @@ def others_cannot_fetch(history: History) -> Iterator[Observation]:
     for life, probe in _foreign(history, TASKS_RESULT):
         if probe.result is not None:
             yield broken(
-                _shown(life, probe),
+                life.with_creation(probe),
                 f"check on tasks/result whose task it is: its result was given to {_ANOTHER}",
                 expected="an error, such as -32602",
                 found=probe.outcome,
                 member="/result",
             )
-        elif _unsure(history, probe):
-            yield unclear(probe, _unsure(history, probe))
+        elif security.unsure(history, probe):
+            yield unclear(probe, security.unsure(history, probe))
         else:
             yield holds(probe)
 
@@ -114,14 +100,16 @@ def others_cannot_cancel(history: History) -> Iterator[Observation]:
         )
         if probe.result is not None or cancelled:
             yield broken(
-                _shown(life, probe, *((end.exchange,) if cancelled and end is not None else ())),
+                life.with_creation(
+                    probe, *((end.exchange,) if cancelled and end is not None else ())
+                ),
                 f"check on tasks/cancel whose task it is: {_ANOTHER} could cancel it",
                 expected="an error, such as -32602, and no effect",
                 found="status 'cancelled'" if cancelled else probe.outcome,
                 member="/result",
             )
-        elif _unsure(history, probe):
-            yield unclear(probe, _unsure(history, probe))
+        elif security.unsure(history, probe):
+            yield unclear(probe, security.unsure(history, probe))
         else:
             yield holds(probe)
 
@@ -146,14 +134,14 @@ def others_are_not_shown_it(history: History) -> Iterator[Observation]:
         made = [life for life in known.values() if life.caller == FIRST and _before(life, first)]
         if foreign:
             yield broken(
-                _shown(known[foreign[0]], first),
+                known[foreign[0]].with_creation(first),
                 f"list only the tasks of the caller: {_ANOTHER} was shown {len(foreign)} of them",
                 expected="no task of another caller",
                 found=f"{foreign[0]!r:.60}",
                 member="/result/tasks",
             )
         elif made and walk.whole:
-            yield holds(_shown(made[-1], first))
+            yield holds(made[-1].with_creation(first))
 
 
 def _before(life: Life, exchange: Exchange) -> bool:
@@ -201,7 +189,7 @@ def who_cannot_tell_callers_apart_lists_nothing(history: History) -> Iterator[Ob
         if foreign is not None:
             opening = handshake_of(history, first)
             yield broken(
-                _shown(foreign, *(() if opening is None else (opening,)), first),
+                foreign.with_creation(*(() if opening is None else (opening,)), first),
                 "do not offer tasks/list where you cannot tell callers apart: a session that"
                 " nobody had authorized was shown the tasks of another",
                 expected="no task of another session",
@@ -209,7 +197,7 @@ def who_cannot_tell_callers_apart_lists_nothing(history: History) -> Iterator[Ob
                 member="/result/tasks",
             )
         elif made and walk.whole:
-            yield holds(_shown(made[-1], first))
+            yield holds(made[-1].with_creation(first))
 
 
 def _is_of_another_session(life: Life, page: Exchange) -> bool:
