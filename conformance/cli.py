@@ -5,6 +5,8 @@ What is slow to import is imported by the command that needs it: ``--help`` is i
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import os
 import sqlite3
@@ -52,6 +54,8 @@ class Commands(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
+        # The end of the process gives everything back: nothing need be collected first.
+        atexit.register(gc.freeze)
         try:
             status = super().main(args, prog_name, complete_var, False, **extra)
         except click.ClickException as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -49,10 +49,14 @@ class Surroundings:
         return asdict(self)
 
 
+def tools_from_json(records: Iterable[Mapping[str, Any]]) -> tuple[ToolUse, ...]:
+    """The tools that ``dataclasses.asdict`` and JSON made these values of. Raises ``TypeError``
+    and ``KeyError`` for other values."""
+    return tuple(ToolUse(**{**tool, "roles": tuple(tool["roles"])}) for tool in records)
+
+
 def surroundings_from_json(record: Mapping[str, Any]) -> Surroundings:
-    tools = tuple(
-        ToolUse(**{**tool, "roles": tuple(tool["roles"])}) for tool in record.get("tools", ())
-    )
+    tools = tools_from_json(record.get("tools", ()))
     plain = {k: v for k, v in record.items() if k not in ("tools",)}
     for name in ("versions", "permitted", "forbidden"):
         plain[name] = tuple(plain.get(name, ()))

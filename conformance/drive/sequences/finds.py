@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.drive.sequences.steps import Plan, flat, from_json, to_json
-from conformance.drive.surroundings import ToolUse, surroundings_from_json
+from conformance.drive.surroundings import ToolUse, tools_from_json
 from conformance.errors import UsageError
 from conformance.judge.sequences import ONCE, PREFIX
 from conformance.wire.exchange import Exchange, JsonObject
@@ -90,7 +90,7 @@ def read_sequence(path: Path) -> Sequence:
     try:
         plan = from_json(about.get("steps"))
         company = from_json(about.get("company", []))
-        tools = surroundings_from_json({"tools": _objects(about.get("tools"))}).tools
+        tools = tools_from_json(_objects(about.get("tools")))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     except (TypeError, KeyError):

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
-from hypothesis.internal.conjecture import junkdrawer
+from hypothesis.internal.conjecture import junkdrawer, providers
 from hypothesis.stateful import (
     RULE_MARKER,
     RuleBasedStateMachine,
@@ -95,6 +95,11 @@ settings.register_profile(
 # in this process that reads deeply nested JSON would do. No deadline needs the measure here.
 if hasattr(junkdrawer, "_gc_initialized"):
     junkdrawer._gc_initialized = True
+
+# Hypothesis has a liking for constants of whatever code of one's own is imported. A seed would mean
+# other plans in a checkout than in an installation, and others again in somebody's tests.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 # Hypothesis is at work for one plan after another, in whatever thread.
 _one_at_a_time = threading.Lock()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from conformance.drive.driver import Driver, ServerGone, Session
 from conformance.drive.sequences.company import Company
@@ -31,6 +31,7 @@ from conformance.drive.sequences.finds import (
 )
 from conformance.drive.sequences.judging import blocked_by, rules_for_sequences, violations
 from conformance.drive.sequences.performing import NEEDS_PATIENCE, Performance, Performed
+from conformance.drive.sequences.plan_maker import PlanMaker
 from conformance.drive.sequences.shrinking import Shrinking
 from conformance.drive.sequences.steps import Plan, contains, length
 from conformance.drive.sequences.tools import Toolbox, toolbox
@@ -66,11 +67,9 @@ class Search:
         self._tools = toolbox_of(driver)
         self._session = session_for(driver, self._extent.seconds)
         self._rules = rules_for_sequences()
-        self._plans: deque[Plan] = deque()
         self._batches = 0
         self._taken = 0
         self._kept = 0
-        self._making = anyio.Lock()
         self._broken: Counter[str] = Counter()
         self._counts = Counts()
 
@@ -80,18 +79,26 @@ class Search:
         if not self._tools.weighted:
             return
         log = Log(self._folder, self._name, self._circumstances)
+        makes, takes = anyio.create_memory_object_stream[Plan](_BATCH)
         try:
-            async with anyio.create_task_group() as group:
-                for slot in range(self._extent.slots):
-                    group.start_soon(self._work, f"{self._number}-{slot}", log)
+            async with anyio.create_task_group() as making:
+                making.start_soon(self._make_plans, makes)
+                async with takes:
+                    async with anyio.create_task_group() as working:
+                        for slot in range(self._extent.slots):
+                            working.start_soon(self._work, f"{self._number}-{slot}", takes, log)
+                    making.cancel_scope.cancel()
         finally:
             log.close()
             write_counts(self._folder, self._name, self._counts)
         if self._session.gone:
             raise ServerGone
 
-    async def _work(self, slot: str, log: Log) -> None:
-        while (plan := await self._next_plan()) is not None:
+    async def _work(self, slot: str, plans: MemoryObjectReceiveStream[Plan], log: Log) -> None:
+        async for plan in plans:
+            if self._session.gone or self._session.remaining() <= 0:
+                return
+            self._taken += 1
             name = f"{self._name}-{self._taken}"
             set_aside = {rule for rule, times in self._broken.items() if times >= _ENOUGH}
             performance = Performance(
@@ -109,27 +116,26 @@ class Search:
             self._counts += counts_of(performed)
             self._judge(performance, performed)
 
-    async def _next_plan(self) -> Plan | None:
-        async with self._making:
-            if self._taken >= self._extent.plans:
-                return None
-            if not self._plans:
-                await self._make_plans()
-            if not self._plans or self._session.gone or self._session.remaining() <= 0:
-                return None
-            self._taken += 1
-            return self._plans.popleft()
+    async def _make_plans(self, plans: MemoryObjectSendStream[Plan]) -> None:
+        """Make plans while others are done. Until there are some the time of the search does not
+        count."""
+        async with plans, PlanMaker(self._tools) as maker:
+            made = 0
+            while made < self._extent.plans:
+                number = min(_BATCH, self._extent.plans - made)
+                batch = await maker.plans(number=number, chosen_seed=self._next_seed())
+                if made == 0:
+                    self._session.ends = ends_after(self._driver, self._extent.seconds)
+                if not batch:
+                    return
+                made += len(batch)
+                for plan in batch:
+                    await plans.send(plan)
 
-    async def _make_plans(self) -> None:
-        """A batch of new plans. In a thread: making them takes a while, and the first time
-        more than that, which is not counted."""
+    def _next_seed(self) -> int:
         self._batches += 1
         text = f"{self._session.target.seed} {self._number} {self._batches}"
-        chosen = random.Random(text).getrandbits(63)
-        number = min(_BATCH, self._extent.plans - self._taken)
-        self._plans += await anyio.to_thread.run_sync(_plans, self._tools, number, chosen)
-        if self._batches == 1:
-            self._session.ends = ends_after(self._driver, self._extent.seconds)
+        return random.Random(text).getrandbits(63)
 
     def _judge(self, performance: Performance, performed: Performed) -> None:
         broken = tuple(violations(self._rules, performed.history))
@@ -150,13 +156,6 @@ class Search:
             company=_COMPANY.of(performance),
         )
         write_seen(self._folder, self._name, self._kept, seen, self._session.redactor)
-
-
-def _plans(tools: Toolbox, number: int, chosen_seed: int) -> list[Plan]:
-    # Hypothesis takes a while to import: nobody has to wait for it.
-    from conformance.drive.sequences.planning import plans
-
-    return plans(tools, number=number, chosen_seed=chosen_seed)
 
 
 def full_patience(circumstances: Circumstances) -> float:

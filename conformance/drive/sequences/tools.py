@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from conformance.drive.surroundings import ToolUse
+from conformance.drive.surroundings import ToolUse, tools_from_json
 from conformance.target import roles
 
 # What takes longer by itself (seconds) is not used, where another tool is at hand.
@@ -44,6 +45,14 @@ class Toolbox:
         for tools, share in shares:
             found += [tools[i % len(tools)] for i in range(max(share, len(tools)))] if tools else []
         return tuple(found)
+
+
+def toolbox_from_json(record: Mapping[str, Any]) -> Toolbox:
+    """The toolbox that ``dataclasses.asdict`` and JSON made these values of."""
+    uses = {
+        name: tools_from_json(value) for name, value in record.items() if isinstance(value, list)
+    }
+    return Toolbox(**{**record, **uses})
 
 
 def toolbox(
