@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     if task == "test":
         set_up("test")
         # Most tests wait for servers, so more processes than cores are a gain.
-        return run("-m", "pytest", "-n", "4", "--dist", "worksteal", *rest)
+        return run("-m", "pytest", "-n", "6", "--dist", "worksteal", *rest)
     if task == "lint":
         set_up("test", "lint")
         return run("-m", "ruff", "check", ".") or run("-m", "ruff", "format", "--check", ".")

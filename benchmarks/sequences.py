@@ -2,7 +2,7 @@
 
     python -m benchmarks.sequences                  # against the reference server, in a process
                                                     # of its own
-    python -m benchmarks.sequences --exchanges 100000
+    python -m benchmarks.sequences --seconds 300
 
 The same requests are sent a second time by a bare loop of httpx, one after another and several at
 a time, without being kept, judged or paced. Prints what was measured, as JSON.

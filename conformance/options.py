@@ -33,7 +33,7 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return add
 
 
-server_options = _options(
+reaching_options = _options(
     click.option(
         "--header", multiple=True, metavar="'NAME: VALUE'", help="Sent with each request."
     ),
@@ -66,7 +66,6 @@ server_options = _options(
         type=click.Choice(["safe", "all", "none"]),
         help="Which other tools may be.  [default: safe]",
     ),
-    click.option("--spec", metavar="REVISION", help="Revision to judge by.  [default: 2026-07-28]"),
     click.option(
         "--max-wait",
         type=click.FloatRange(min=0.5, max=3600),
@@ -79,6 +78,10 @@ server_options = _options(
         metavar="FILE",
         help="A profile.  [default: conformance.toml]",
     ),
+)
+server_options = _options(
+    reaching_options,
+    click.option("--spec", metavar="REVISION", help="Revision to judge by.  [default: 2026-07-28]"),
 )
 run_options = _options(
     click.option(

@@ -13,7 +13,7 @@ import click
 
 from conformance.conclusion import check_writable, say
 from conformance.errors import NothingToJudge, UsageError
-from conformance.options import REPORTS, server_options, target_from, with_profile
+from conformance.options import REPORTS, reaching_options, target_from, with_profile
 
 if TYPE_CHECKING:
     from conformance.checking import Checked
@@ -27,9 +27,12 @@ _FILE = click.Path(path_type=Path)
 @click.command(epilog="Example: mcp-tasks-conformance upgrade http://127.0.0.1:8000/mcp")
 @click.argument("url", required=False)
 @click.option(
-    "--to", "new", metavar="REVISION", help="Which revision.  [default: the one that follows]"
+    "--to", "new", metavar="REVISION", help="To which one.  [default: the one that follows]"
 )
-@server_options
+@click.option(
+    "--spec", metavar="REVISION", help="From which one.  [default: each that the server speaks]"
+)
+@reaching_options
 @click.option(
     "--effort",
     type=click.Choice(["quick", "standard", "thorough"]),

@@ -28,6 +28,9 @@ from tests.driving import FIRST_HEADERS, OTHER_HEADERS, TOKENS
 # Serves the reference server with these settings, at a URL.
 Serving = Callable[[Settings], AbstractContextManager[str]]
 
+# So many plans are done at a time.
+_AT_ONCE = 5
+
 # The parts that tools of the reference server play.
 _ROLES: Mapping[str, tuple[str, ...]] = {
     "book_table": ("task", "input"),
@@ -73,7 +76,7 @@ def two_callers(
 
 
 def performed(target: Target, *plans: Plan) -> list[tuple[Performed, dict[str, Verdict]]]:
-    """Do plans one after another, and judge each."""
+    """Do plans, some at a time, and judge each."""
     return anyio.run(_perform, target, plans)
 
 
@@ -83,21 +86,28 @@ async def _perform(
     circumstances = circumstances_of(target, "")
     rules = rules_for_sequences()
     surroundings = Surroundings(tools=reference_tools(), extension=True)
-    found = []
+    found: dict[int, tuple[Performed, dict[str, Verdict]]] = {}
+    places = anyio.CapacityLimiter(_AT_ONCE)
     async with new_wire(target) as wire:
         session = new_session(target, surroundings, wire, seconds=60.0 * len(plans))
-        for number, plan in enumerate(plans):
-            performance = Performance(
-                session,
-                circumstances,
-                name=f"plan-{number}",
-                slot="alone",
-                patience=full_patience(circumstances),
-                rules=rules,
-            )
-            done = await performance.perform(plan)
-            found.append((done, violations(rules, done.history)))
-    return found
+
+        async def work(number: int, plan: Plan) -> None:
+            async with places:
+                performance = Performance(
+                    session,
+                    circumstances,
+                    name=f"plan-{number}",
+                    slot=f"alone-{number}",
+                    patience=full_patience(circumstances),
+                    rules=rules,
+                )
+                done = await performance.perform(plan)
+                found[number] = (done, violations(rules, done.history))
+
+        async with anyio.create_task_group() as group:
+            for number, plan in enumerate(plans):
+                group.start_soon(work, number, plan)
+    return [found[number] for number in range(len(plans))]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.specification.acceptance import acceptance
@@ -61,7 +61,7 @@ def test_right_examples_are_accepted_at_once() -> None:
         assert problems(REVISION, name, value) == []
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(data=st.data())
 def test_a_changed_example_is_judged_alike(data: st.DataObject) -> None:
     name, value = data.draw(st.sampled_from(EXAMPLES))
@@ -108,7 +108,7 @@ def _places(value: Any) -> Any:
     ],
     ids=json.dumps,
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(value=json_values)
 def test_each_keyword_is_judged_alike(schema: Any, value: Any) -> None:
     assert acceptance(schema)(value) == (not list(compiled(schema).iter_errors(value)))

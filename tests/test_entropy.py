@@ -346,7 +346,7 @@ def test_a_pseudorandom_generator_is_not_seen_through() -> None:
     assert found.guessable is False
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     seed=st.integers(min_value=0, max_value=2**64),
     alphabet=st.sampled_from(
@@ -371,7 +371,7 @@ def test_64_random_bits_in_any_alphabet_are_enough(
     assert found.guessable is False, found.sentence
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.text(max_size=40), max_size=30), st.text(max_size=10))
 def test_any_texts_can_be_looked_at(ids: list[str], tool: str) -> None:
     found = estimate([IdSample(task_id, NOW, tool) for task_id in ids])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.drive.draft import Draft
@@ -25,6 +25,7 @@ from conformance.report.visible import visible
 from conformance.target.target import Target
 from conformance.wire.exchange import Exchange
 from conformance.wire.headers import encoded
+from conformance.wire.secrets import MASK
 from fixtures.serve import Settings, running
 from tests.builders import URL, creation, exchange, history, reading
 from tests.driving import driven
@@ -96,7 +97,7 @@ def test_the_request_arrives_as_it_was_sent(recorder: Recorded, tmp_path: Path) 
 
 
 @needs_shell
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(body=st.binary(max_size=80) | st.text("'\"$`!\\\n\x00@%-{}é\u202e", max_size=40).map(
     lambda text: text.encode()
 ))  # fmt: skip
@@ -278,3 +279,12 @@ def test_a_session_that_nobody_opened_is_sent_as_it_was() -> None:
     lines = reproducer(broken(probe, "no"), history(probe))
     assert "# open a session" not in lines
     assert "made-up" in lines
+
+
+@pytest.mark.parametrize("value", ["", "there", MASK])
+def test_a_name_of_no_header_hinders_nothing(value: str) -> None:
+    """A history that somebody else wrote may hold any text for one."""
+    seen = exchange()
+    headers = (("\ud800 \u202e", value), *seen.sent.headers)
+    odd = replace(seen, sent=replace(seen.sent, headers=headers))
+    assert "?" in lines_for(odd)

@@ -237,6 +237,21 @@ def test_the_script_does_the_same_with_curl(whole_run: tuple[Path, dict[str, obj
         )
     assert right.returncode == 0
     assert right.stdout.count('"status"') < ran.stdout.count('"status"')
+    # Each answer stands below what was sent, and how that was answered when it was found.
+    told = [line for line in ran.stdout.splitlines() if line.startswith("== ")]
+    assert len(told) == script.read_text().count(' "$URL" ')
+    assert all("answered then: " in line for line in told)
+
+
+def test_the_script_says_that_nobody_answers(whole_run: tuple[Path, dict[str, object]]) -> None:
+    folder, _ = whole_run
+    script = folder / "history" / "sequences.input.ack-empty.sh"
+    url = "http://127.0.0.1:9/mcp"
+    ran = subprocess.run(
+        ["bash", str(script), url], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 1
+    assert f"nobody answers at {url}" in ran.stderr
 
 
 def test_several_processes_share_the_searches(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def _headers(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
         if MASK in value:
             yield _header(name, f"${_secret_variable(name, exchange.caller)}")
         elif not value:
-            yield _quoted(f"{name};".encode("latin-1"))
+            yield _quoted(f"{name};".encode("latin-1", "replace"))
         elif name.lower() == HEADER_SESSION.lower() and value in variables:
             yield _header(name, f"${variables[value]}")
         elif name.lower() == HEADER_NAME.lower() and any(
@@ -236,7 +236,7 @@ def _header(name: str, expression: str) -> str:
     """A header whose value the shell puts together; ``expression`` is our own text."""
     if name.replace("-", "").isalnum():
         return f'"{name}: {expression}"'
-    return f'{_quoted(f"{name}: ".encode("latin-1"))}"{expression}"'
+    return f'{_quoted(f"{name}: ".encode("latin-1", "replace"))}"{expression}"'
 
 
 def _name_header(name: str, value: str, variables: Mapping[str, str]) -> str:

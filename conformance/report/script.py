@@ -32,6 +32,14 @@ _TELLING_LENGTH = 12
 _TIDY_UP = "tidy-up"
 
 _HELPERS = r"""
+send() {
+  curl -sS -w "\nHTTP %{http_code}" "$@"
+  case $? in
+    6 | 7) echo "nobody answers at $URL: start the server, or give its URL" >&2; return 1 ;;
+  esac
+}
+# What was sent, how it was answered when this was found, and the answer now.
+told() { printf '== %s\n%s\n\n' "$1" "$2"; }
 # The members of an answer, also where it came as an event stream: `task <<<"$answer"` is the
 # taskId, `key 2 <<<"$answer"` the second key of inputRequests.
 member() {
@@ -104,12 +112,12 @@ def _requests(shown: Sequence[Exchange]) -> Iterator[str]:
         following = shown[place + 1] if place + 1 < len(shown) else None
         beside = following is not None and following.started < exchange.ended
         makes = exchange.handle is not None
-        yield f"# {place + 1}. {visible(_words(exchange), 200)}"
+        told = f'told {shlex.quote(visible(f"{place + 1}. {_words(exchange)}", 200))} "$answer"'
         if beside and not makes:
-            yield from _in_background(exchange, variables)
+            yield from _command(exchange, variables, "{ answer=$(", f"); {told}; }} &")
         else:
-            yield from _command(exchange, variables, "answer=$(", ")")
-            yield 'printf "%s\\n" "$answer"'
+            yield from _command(exchange, variables, "answer=$(", ") || exit")
+            yield told
             yield from _kept(exchange, variables)
             answered_by = max(answered_by, exchange.ended)
         yield ""
@@ -118,11 +126,7 @@ def _requests(shown: Sequence[Exchange]) -> Iterator[str]:
 def _words(exchange: Exchange) -> str:
     what = exchange.method or "a body that is no request"
     intent = "" if exchange.is_ordinary else f" ({exchange.intent})"
-    return f"{what}{intent}: {exchange.outcome}"
-
-
-def _in_background(exchange: Exchange, variables: _Variables) -> Iterator[str]:
-    yield from _command(exchange, variables, "", " &")
+    return f"{what}{intent}, answered then: {exchange.outcome}"
 
 
 def _kept(exchange: Exchange, variables: _Variables) -> Iterator[str]:
@@ -144,7 +148,7 @@ def _command(exchange: Exchange, variables: _Variables, before: str, after: str)
     seconds = _SECONDS_OF_A_REQUEST
     if exchange.method == LISTEN:
         seconds = max(1, round(exchange.ended - exchange.started + 0.5))
-    words = [f'{before}curl -sS --max-time {seconds} -w "\\nHTTP %{{http_code}}" "$URL"']
+    words = [f'{before}send --max-time {seconds} "$URL"']
     for name, value in exchange.sent.headers:
         words.append(f"-H {_header(exchange, name, value, variables)}")
     for name in ("Accept", "Content-Type"):

@@ -40,7 +40,7 @@ async def parallel_readers(driver: Driver) -> None:
     if created is None:
         return
     await read_together(driver, created)
-    await driver.wait_for_end(created.task_id)
+    await driver.finish(created.task_id)
 
 
 async def read_together(driver: Driver, created: Created) -> None:
