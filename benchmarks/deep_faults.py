@@ -1,15 +1,20 @@
 """How well deep faults are found: writes ``reports/sequences.md``.
 
-    python -m benchmarks.deep_faults                        # all of it: an hour or two
+    python -m benchmarks.deep_faults --keep hunts.jsonl     # all of it: an hour or two
     python -m benchmarks.deep_faults --seeds 3 NAME…        # some faults, nothing is written
 
 Every deep fault is searched for with several seeds; nothing but sequences is driven. The conformant
-variants are searched as well, and nothing may be found there.
+variants are searched as well, and nothing may be found there. With ``--keep`` it may be stopped and
+gone on with.
+
+A search at standard effort does all its plans here, as it does on a machine that is free: how many
+it gets through in its seconds depends on what else that machine has to do.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import platform
 import sys
@@ -17,8 +22,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -34,6 +39,8 @@ from tests.at_work import extent, searched, two_callers
 
 REPORT = Path(__file__).resolve().parent.parent / "reports" / "sequences.md"
 PLAIN = "(the reference server)"
+# For all the plans of a standard run.
+_ENOUGH_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -70,12 +77,11 @@ def _serve(settings: Settings, there: Connection) -> None:
         there.recv()
 
 
-def hunt(name: str, effort: str, seed: int, seconds: float | None) -> Hunt:
+def hunt(name: str, effort: str, seed: int, seconds: float) -> Hunt:
     """Search for a deep fault, or, where the name is that of a variant, for nothing."""
     begun = time.monotonic()
     fault = load_faults().get(name)
-    limits = nullcontext() if seconds is None else extent(effort, seconds=seconds)
-    with tempfile.TemporaryDirectory(prefix="deep-") as folder, limits:
+    with tempfile.TemporaryDirectory(prefix="deep-") as folder, extent(effort, seconds=seconds):
         if fault is not None or name == PLAIN:
             wrong = name if fault else None
             with two_callers(wrong, serving=served, effort=effort, seed=seed) as target:
@@ -99,14 +105,30 @@ def hunt(name: str, effort: str, seed: int, seconds: float | None) -> Hunt:
     )
 
 
-def hunts(work: Sequence[tuple[str, str, int, float | None]], processes: int) -> Iterator[Hunt]:
+def hunts(
+    work: Sequence[tuple[str, str, int, float]], processes: int, kept: Path | None
+) -> Iterator[Hunt]:
+    """What each search came to; those that are kept in a file are not done again."""
+    known = {(each.name, each.effort, each.seed): each for each in _read(kept)}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        futures = [pool.submit(hunt, *each) for each in work]
-        for future in futures:
-            done = future.result()
-            print(f"{done}", file=sys.stderr, flush=True)
+        futures = {each[:3]: pool.submit(hunt, *each) for each in work if each[:3] not in known}
+        for number, (name, effort, seed, _) in enumerate(work, 1):
+            which = (name, effort, seed)
+            done = known[which] if which in known else futures[which].result()
+            if which in futures:
+                print(f"{number} of {len(work)}: {done}", file=sys.stderr, flush=True)
+                if kept is not None:
+                    with kept.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(asdict(done)) + "\n")
             yield done
+
+
+def _read(kept: Path | None) -> Iterator[Hunt]:
+    if kept is not None and kept.exists():
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            yield Hunt(**{**record, "others": tuple(record["others"])})
 
 
 def _row(name: str, done: Sequence[Hunt]) -> str:
@@ -155,24 +177,37 @@ def report(done: Sequence[Hunt], thorough_seconds: float) -> str:
     return "\n".join(lines)
 
 
+def _seeds(chosen: argparse.Namespace, name: str, effort: str) -> int:
+    """With how many seeds something is searched."""
+    if name not in SHORTEST:
+        return int(chosen.plain_seeds if name == PLAIN else chosen.variant_seeds)
+    return int(chosen.seeds if effort == "standard" else chosen.thorough_seeds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="faults or variants; all where none is named")
     parser.add_argument("--seeds", type=int, default=10, help="searches of each at standard")
     parser.add_argument("--thorough-seeds", type=int, default=2, help="searches at thorough")
     parser.add_argument("--thorough-seconds", type=float, default=40.0)
-    parser.add_argument("--variant-seeds", type=int, default=1)
+    parser.add_argument("--plain-seeds", type=int, default=20, help="of the reference server")
+    parser.add_argument("--variant-seeds", type=int, default=1, help="of each variant")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="go on with what FILE has")
     chosen = parser.parse_args()
     names = chosen.names or [*SHORTEST, PLAIN, *load_variants()]
-    work: list[tuple[str, str, int, float | None]] = []
-    for name in names:
-        deep = name in SHORTEST
-        seeds = chosen.seeds if deep else chosen.variant_seeds
-        work += [(name, "standard", seed, None) for seed in range(1, seeds + 1)]
-        seeds = chosen.thorough_seeds if deep else chosen.variant_seeds
-        work += [(name, "thorough", seed, chosen.thorough_seconds) for seed in range(1, seeds + 1)]
-    done = list(hunts(work, chosen.processes))
+    most = max(chosen.seeds, chosen.thorough_seeds, chosen.plain_seeds, chosen.variant_seeds)
+    work = [
+        (name, effort, seed, seconds)
+        for effort, seconds in (
+            ("standard", _ENOUGH_SECONDS),
+            ("thorough", chosen.thorough_seconds),
+        )
+        for seed in range(1, most + 1)
+        for name in names
+        if seed <= _seeds(chosen, name, effort)
+    ]
+    done = list(hunts(work, chosen.processes, chosen.keep))
     text = report(done, chosen.thorough_seconds)
     print(text)
     if not chosen.names:

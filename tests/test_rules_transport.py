@@ -144,6 +144,12 @@ def test_another_name(method: str, answer: Answer, verdict: str) -> None:
     assert judged("mcp-name-mismatch", *exchanges).verdict == verdict
 
 
+def test_another_name_that_is_the_same() -> None:
+    """A server that gives two tasks one id leaves no other name to send."""
+    exchanges = task_probe("mcp-name-differs", "task-1", "tasks/cancel", **SERVED)
+    assert judged("mcp-name-mismatch", *exchanges).verdict == "not-exercised"
+
+
 def test_another_name_where_the_right_one_is_refused_too() -> None:
     control = reading("task-1", error=-32602)
     sent = reading(

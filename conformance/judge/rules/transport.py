@@ -33,7 +33,7 @@ from conformance.specification.revisions import revision_named
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.target.roles import TASK
 from conformance.wire.exchange import Exchange
-from conformance.wire.headers import header_value
+from conformance.wire.headers import decoded, header_value
 from conformance.wire.history import History
 
 _HTTP = "basic/transports/streamable-http"
@@ -70,6 +70,8 @@ def _refusals(history: History, *intents: str) -> Iterator[Observation]:
         if isinstance(probe, Observation):
             yield probe
             continue
+        if probe.intent in _NAMED_WRONG and _names_its_task(probe):
+            continue  # where two tasks have one id, the name of the other is no other
         pair = _with_control(history, probe)
         if probe.result is not None:
             difference = _DIFFERENCE[probe.intent]
@@ -85,6 +87,11 @@ def _refusals(history: History, *intents: str) -> Iterator[Observation]:
             yield holds(pair)
         else:
             yield unclear(pair, unanswered(probe) or probe.outcome)
+
+
+def _names_its_task(exchange: Exchange) -> bool:
+    name = exchange.request_header(HEADER_NAME)
+    return name is not None and decoded(name) == exchange.task_id
 
 
 @rule("transport.mcp-name-accepted", MUST, tasks("streamable-http-routing-headers"), needs=(TASK,))
