@@ -16,6 +16,7 @@ BENCHMARKS = {
     "starting": "benchmarks.starting",
     "running": "benchmarks.running",
     "sending": "benchmarks.sending",
+    "sequences": "benchmarks.sequences",
     "judging": "benchmarks.judging",
     "growing": "benchmarks.growing",
     "official-suite": "benchmarks.official_suite",

@@ -1,11 +1,10 @@
 """How fast sequences go: requests a second, and memory over many exchanges.
 
-    python -m benchmarks.sequences                  # against the reference server, in a process
-                                                    # of its own
-    python -m benchmarks.sequences --seconds 300
+    python -m benchmarks.sequences --seconds 300    # for longer, and told as JSON
 
-The same requests are sent a second time by a bare loop of httpx, one after another and several at
-a time, without being kept, judged or paced. Prints what was measured, as JSON.
+They are judged step by step, as always. The same requests are sent a second time by a bare loop of
+httpx, one after another and several at a time, without being kept, judged or paced. All of it goes
+to the reference server, in a process of its own.
 """
 
 from __future__ import annotations
@@ -13,18 +12,17 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import anyio
 import httpx
 
+from benchmarks.figures import AT_LEAST, Figure
+from benchmarks.processes import serving
 from conformance.drive.driver import Driver
 from conformance.drive.running import new_session, new_wire
 from conformance.drive.sequences import extents, searching
@@ -35,18 +33,9 @@ from conformance.wire.exchange import Exchange, Sent
 from conformance.wire.history import Circumstances, HistoryWriter
 
 _SLOTS = 16
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """The reference server in a process of its own."""
-    command = [sys.executable, "-m", "conformance", "serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
+_SECONDS = 60.0
+# So many exchanges it takes until all that is made once has been made.
+_SETTLED_AFTER = 4000
 
 
 class _Watch:
@@ -114,39 +103,71 @@ async def bare_loop(sent: Sequence[Sent], at_once: int) -> float:
         return time.monotonic() - begun
 
 
-async def measure(url: str, seconds: float, most: int) -> dict[str, object]:
+@dataclass(frozen=True)
+class Measured:
+    """``memory`` is KiB after so many exchanges; rates are requests a second."""
+
+    exchanges: int
+    seconds: float
+    processor_seconds: float
+    bare_one: float
+    bare_several: float
+    memory_before: int
+    memory: list[tuple[int, int]]
+
+    @property
+    def rate(self) -> float:
+        return self.exchanges / self.seconds
+
+
+async def _measured(url: str, seconds: float, most: int) -> Measured:
     target = Target(url=url, seed=1, effort="thorough", sequences_for=seconds)
     circumstances = circumstances_of(target, "2026-07-28T00:00:00Z")
     with tempfile.TemporaryDirectory() as folder:
         looked = await look_around(target, Path(folder), circumstances, 60.0, Telling())
     watch = _Watch(most_kept=most)
-    before, cpu = resident_kib(), time.process_time()
+    before, used = resident_kib(), time.process_time()
     took = await search(target, looked, circumstances, watch)
-    cpu = time.process_time() - cpu
+    used = time.process_time() - used
     one = await bare_loop(watch.sent, 1)
     several = await bare_loop(watch.sent, _SLOTS)
-    searched = watch.count / took
-    return {
-        "exchanges": watch.count,
-        "seconds": round(took, 1),
-        "requests a second": round(searched),
-        "milliseconds of this process a request": round(1000 * cpu / max(watch.count, 1), 2),
-        "bare httpx loop, requests a second": round(len(watch.sent) / one),
-        f"bare httpx loop, {_SLOTS} at once": round(len(watch.sent) / several),
-        "memory before, KiB": before,
-        "memory on the way, KiB": watch.memory[:: max(len(watch.memory) // 10, 1)],
-    }
+    sent = len(watch.sent)
+    return Measured(watch.count, took, used, sent / one, sent / several, before, watch.memory)
+
+
+def measured(seconds: float, most: int = 2000) -> Measured:
+    """Search so long, with many sequences at once, and send ``most`` of the requests again."""
+    unlimited = extents.extent_of(Target(url="http://127.0.0.1", effort="thorough"))
+    extents.EXTENTS["thorough"] = replace(unlimited, slots=_SLOTS)
+    try:
+        with serving() as server:
+            return anyio.run(_measured, server.url, seconds, most)
+    finally:
+        extents.EXTENTS["thorough"] = unlimited
+
+
+def measure() -> Iterator[Figure]:
+    """Rates beside bare httpx, and how memory grows."""
+    found = measured(_SECONDS)
+    settled = next(pair for pair in found.memory if pair[0] >= _SETTLED_AFTER)
+    last = found.memory[-1]
+    note = f"{found.exchanges:,} exchanges, {_SLOTS} sequences at once, judged step by step"
+    yield Figure("sequences", "requests", found.rate, "/s", note=note)
+    yield Figure("sequences", "bare httpx", found.bare_one, "/s", note="one after another")
+    yield Figure("sequences", "bare httpx, at once", found.bare_several, "/s", note=f"{_SLOTS}")
+    yield Figure("sequences", "to bare httpx", found.rate / found.bare_one, "times", 0.5, AT_LEAST)
+    for count, kib in (settled, last):
+        yield Figure("sequences", f"memory after {count:,} exchanges", kib / 1024, "MB")
+    growth = last[1] / settled[1]
+    yield Figure("sequences", "growth of memory", growth, "times", 1.1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long to search")
+    parser.add_argument("--seconds", type=float, default=_SECONDS, help="how long to search")
     parser.add_argument("--compare", type=int, default=2000, help="requests sent again bare")
     chosen = parser.parse_args()
-    unlimited = extents.extent_of(Target(url="http://127.0.0.1", effort="thorough"))
-    extents.EXTENTS["thorough"] = replace(unlimited, slots=_SLOTS)
-    with serving() as url:
-        print(json.dumps(anyio.run(measure, url, chosen.seconds, chosen.compare), indent=1))
+    print(json.dumps(asdict(measured(chosen.seconds, chosen.compare)), indent=1))
 
 
 if __name__ == "__main__":
