@@ -39,6 +39,7 @@ from tests.at_work import extent, searched, two_callers
 
 REPORT = Path(__file__).resolve().parent.parent / "reports" / "sequences.md"
 PLAIN = "(the reference server)"
+EFFORTS = ("standard", "thorough")
 # For all the plans of a standard run.
 _ENOUGH_SECONDS = 60.0
 
@@ -134,21 +135,23 @@ def _read(kept: Path | None) -> Iterator[Hunt]:
 def _row(name: str, done: Sequence[Hunt]) -> str:
     fault, least = load_faults()[name], len(SHORTEST[name])
     cells = [name.removeprefix("deep-").replace("-", " "), fault.breaks, str(least)]
-    for effort in ("standard", "thorough"):
+    for effort in EFFORTS:
         tried = [h for h in done if h.name == name and h.effort == effort]
         found = [h.steps for h in tried if h.steps]
+        other = sum(not h.steps and bool(h.others) for h in tried)
         longest = f", at most {max(found)} steps" if found else ""
-        cells.append(f"{len(found)} of {len(tried)}{longest}" if tried else "")
+        besides = f", {other} by another rule" if other else ""
+        cells.append(f"{len(found)} of {len(tried)}{longest}{besides}" if tried else "")
     return f"| {' | '.join(cells)} |"
 
 
-def report(done: Sequence[Hunt], thorough_seconds: float) -> str:
+def report(done: Sequence[Hunt], thorough_seconds: float, processes: int) -> str:
     """The report, in Markdown."""
     faults = [h for h in done if h.name in SHORTEST]
     clean = [h for h in done if h.name not in SHORTEST]
     accused = [h for h in clean if h.others]
     small = [h for h in faults if h.steps and h.steps <= len(SHORTEST[h.name]) + 1]
-    standard = [h for h in faults if h.effort == "standard"]
+    efforts = {effort: [h for h in faults if h.effort == effort] for effort in EFFORTS}
     lines = [
         "# Sequences",
         "",
@@ -156,14 +159,20 @@ def report(done: Sequence[Hunt], thorough_seconds: float) -> str:
         " thing wrong that needs three or more steps in the right order, and that no scenario"
         " sees. Each was searched for with several seeds, by sequences alone.",
         "",
-        f"* {len({h.name for h in faults})} deep faults; found at `standard` in"
-        f" {sum(bool(h.steps) for h in standard)} of {len(standard)} searches.",
+        f"* {len({h.name for h in faults})} deep faults: "
+        + "; ".join(
+            f"found at `{effort}` in {sum(bool(h.steps) for h in tried)} of {len(tried)} searches,"
+            f" in {sum(not h.steps and bool(h.others) for h in tried)} more another rule spoke"
+            for effort, tried in efforts.items()
+        )
+        + ".",
         f"* {len(small)} of {sum(bool(h.steps) for h in faults)} finds are within one step of the"
         " fewest steps known.",
         f"* {len(clean)} searches of conformant servers"
         f" ({len({h.name for h in clean})} of them, {sum(h.sequences for h in clean):,} sequences):"
         f" {len(accused)} accused.",
-        f"* `thorough` was given {thorough_seconds:g} seconds a search here, less than it takes.",
+        f"* `thorough` was given {thorough_seconds:g} seconds a search here, less than it takes."
+        f" Searches at a time: {processes}.",
         f"* Hypothesis {metadata.version('hypothesis')}, Python {platform.python_version()}.",
         "",
         "| fault | rule | fewest steps | found at standard | found at thorough |",
@@ -208,7 +217,10 @@ def main() -> None:
         if seed <= _seeds(chosen, name, effort)
     ]
     done = list(hunts(work, chosen.processes, chosen.keep))
-    text = report(done, chosen.thorough_seconds)
+    # What a file has besides, of more seeds, counts too.
+    asked = {each[:3] for each in work}
+    done += [h for h in _read(chosen.keep) if (h.name, h.effort, h.seed) not in asked]
+    text = report(done, chosen.thorough_seconds, chosen.processes)
     print(text)
     if not chosen.names:
         REPORT.write_text(text, encoding="utf-8")
