@@ -307,13 +307,15 @@ class Driver:
         fault = outcome.fault
         if fault is not None and fault.kind == "timeout" and bound < wanted:
             fault = Fault("interrupted", "the time of the run was used up")
-        exchange = replace(
-            exchange,
-            started=outcome.started,
-            ended=outcome.ended,
-            connection=outcome.connection,
-            seen=outcome.seen,
-            fault=fault,
+        exchange = self._with_hold_ups(
+            replace(
+                exchange,
+                started=outcome.started,
+                ended=outcome.ended,
+                connection=outcome.connection,
+                seen=outcome.seen,
+                fault=fault,
+            )
         )
         self._record(exchange)
         self._keep_track(exchange)
@@ -322,7 +324,7 @@ class Driver:
     def _record(self, exchange: Exchange) -> None:
         """Keep it, without secrets. The scenario goes on with what really came: an id that
         happens to hold a secret still has to be sent as it is."""
-        kept = self.session.redactor.exchange(self._with_hold_ups(exchange))
+        kept = self.session.redactor.exchange(exchange)
         self._writer.append(kept)
         self.session.noticed(kept)
 

@@ -155,7 +155,14 @@ def _rest_is_taken(history: History, life: Life, probe: Exchange) -> Observation
     return seen
 
 
-@rule("input.answered-key-ignored", SHOULD, _RESPONSE, needs=(INPUT,), after=("input.resumes",))
+@rule(
+    "input.answered-key-ignored",
+    SHOULD,
+    _RESPONSE,
+    needs=(INPUT,),
+    # What tasks ended with is compared, so it must not change afterwards.
+    after=("input.resumes", "lifecycle.terminal-is-final"),
+)
 def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
     """A second answer to a key changes nothing, also when both come at once."""
     known = lives(history)
@@ -342,7 +349,7 @@ def _one_answer_counts(
     SHOULD,
     _RESPONSE,
     needs=(SLOW,),
-    after=("concurrency.reads-agree",),
+    after=("concurrency.reads-agree", "lifecycle.terminal-is-final"),
 )
 def working_task_is_unaffected(history: History) -> Iterator[Observation]:
     """Answers sent to a working task change nothing, and do not start it again."""
