@@ -9,6 +9,7 @@ from conformance.drive.surroundings import ToolUse
 from conformance.target.roles import TASK
 
 _MOST_CALLS = 3
+_SOON_SECONDS = 3.0
 
 
 async def create_a_task(driver: Driver, tool: ToolUse, **options: Any) -> Created | None:
@@ -21,3 +22,9 @@ async def create_a_task(driver: Driver, tool: ToolUse, **options: Any) -> Create
         if created is not None:
             return created
     return None
+
+
+def is_soon_done(tool: ToolUse) -> bool:
+    """Whether a task of this tool may be made once more, where this process was too busy to see
+    well what became of the first."""
+    return (tool.seconds or 0.0) < _SOON_SECONDS

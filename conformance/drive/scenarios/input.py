@@ -36,6 +36,7 @@ from conformance.drive.draft import DECLARED, Draft
 from conformance.drive.driver import Created, Driver
 from conformance.drive.scenario import scenario
 from conformance.drive.surroundings import ToolUse
+from conformance.drive.trying import is_soon_done
 from conformance.specification.names import EXTENSION, TASKS_UPDATE
 from conformance.specification.states import INPUT_REQUIRED, WORKING, is_terminal
 from conformance.target.roles import BEFORE, INPUT, INPUTS, ROUNDS, SHORT_TTL, SLOW, TASK
@@ -46,8 +47,6 @@ _PATIENCE = 12.0
 # Seconds in which what should not happen would have happened.
 _A_WHILE = 1.0
 _MOST_ROUNDS = 5
-# What takes longer (seconds) is not tried a second time.
-_LONG = 3.0
 
 _NO_SUCH_KEY = "conformance-never-issued"
 _NO_SUCH_TASKS = (
@@ -383,7 +382,7 @@ async def working(driver: Driver) -> None:
         group.start_soon(updated, {}, "nothing-to-working")
         # A quick task may be over before there was time to read it.
         group.start_soon(partial(updated, at_once=True), stray, "answer-to-working")
-    if not went_on and (tool.seconds or 0.0) < _LONG:
+    if not went_on and is_soon_done(tool):
         await updated(stray, "answer-to-working", at_once=True)
 
 

@@ -11,6 +11,7 @@ from conformance.drive.draft import UNDECLARED
 from conformance.drive.driver import DEFAULT_POLL_SECONDS, Driver, seconds_to_wait
 from conformance.drive.scenario import scenario
 from conformance.drive.surroundings import ToolUse
+from conformance.drive.trying import is_soon_done
 from conformance.target.roles import (
     INPUT,
     LARGE,
@@ -26,8 +27,6 @@ from conformance.wire.exchange import Exchange
 EARLY_POLLS = 5
 MOST_WAITING = 4
 LONG_INTERVAL = 2.0
-# What takes longer is not tried a second time.
-LONG_SECONDS = 3.0
 REQUESTS_MEANWHILE = 8
 _URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 # Servers have been seen to keep the parts of a task under its id and a suffix, and to serve
@@ -125,7 +124,7 @@ async def slow(driver: Driver) -> None:
             await driver.discover()
 
     await follow_two()
-    if doubtful and (tool.seconds or 0.0) < LONG_SECONDS:
+    if doubtful and is_soon_done(tool):
         async with anyio.create_task_group() as group:
             group.start_soon(follow_two)
             group.start_soon(ask_meanwhile)
