@@ -27,8 +27,8 @@ _SLOTS_AWAY = 3
 _SPARE_SECONDS = 60.0
 
 EXTENTS = {
-    "quick": Extent(plans=12, seconds=2.5, slots=12, settling=15.0, attempts=80),
-    "standard": Extent(plans=39, seconds=6.5, slots=12, settling=50.0, attempts=150),
+    "quick": Extent(plans=10, seconds=1.5, slots=12, settling=15.0, attempts=80),
+    "standard": Extent(plans=39, seconds=6.2, slots=12, settling=50.0, attempts=150),
     "thorough": Extent(plans=_WITHOUT_LIMIT, seconds=120.0, slots=6, settling=300.0, attempts=400),
 }
 
