@@ -516,6 +516,18 @@ def test_an_unknown_key_changes_nothing() -> None:
     assert judged("input.unknown-key-ignored", *found).verdict == "pass"
 
 
+def test_a_refused_cancellation_is_no_excuse_for_a_task_that_was_seen_to_live_on() -> None:
+    def answered(**answer: Any) -> tuple[Exchange, ...]:
+        control, made = update(task_id="task-0"), creation()
+        cancel = exchange("tasks/cancel", {"taskId": "task-1"}, intent="undeclared", **answer)
+        probe = update({"never": filled(STRAY)}, "unknown-key", control=control)
+        return control, made, cancel, asks(started=probe.started - 0.5), probe, ended()
+
+    rule = "input.unknown-key-ignored"
+    assert judged(rule, *answered(error=-32021)).verdict == "warn"
+    assert judged(rule, *answered(result={"resultType": "complete"})).verdict == "not-exercised"
+
+
 def test_an_unknown_key_that_is_refused_is_a_warning() -> None:
     found = (*unknown(error=-32602), asks())
     assert judged("input.unknown-key-ignored", *found).verdict == "warn"
@@ -669,6 +681,22 @@ def test_an_old_key_does_not_answer_the_next_round() -> None:
     new = update({"table-2": {"action": "accept", "content": {"go": True}}})
     assert judged(rule, *before, old, waiting, new, ended()).verdict == "pass"
     assert judged(rule, *before, old).verdict == "not-exercised"
+
+
+def test_an_answered_key_does_not_answer_what_is_open_besides() -> None:
+    rule, rest = "input.answered-key-ignored", {"month-2": TWO["month-2"]}
+
+    def so_far() -> tuple[Exchange, ...]:
+        made, seen = creation(), asks(TWO)
+        first, then = update({"table-1": filled(FIRST)}, "answer-some"), asks(rest)
+        second = update({"table-1": filled(SECOND)}, "answer-again", control=first)
+        return made, seen, first, then, second
+
+    assert judged(rule, *so_far(), ended(FIRST)).verdict == "warn"
+    another = {"table-3": QUESTION}
+    assert judged(rule, *so_far(), asks(another)).verdict == "not-exercised"
+    found = (*so_far(), asks(rest), update({"month-2": filled(FIRST)}, "answer-rest"))
+    assert judged(rule, *found, ended(FIRST)).verdict == "pass"
 
 
 # ---- tasks that do not wait -------------------------------------------------------------------

@@ -228,8 +228,17 @@ def reads_of_effect(life: Life, update: Exchange, waiting: Iterable[str]) -> lis
 
 
 def cancelled_before(life: Life, moment: float) -> bool:
-    """Whether somebody asked to cancel the task before that moment."""
-    return any(cancel.started < moment for cancel in life.cancels)
+    """Whether somebody asked to cancel the task before that moment, and it may have come of it:
+    one that was refused, after which the task was seen to live, is none."""
+    return any(
+        cancel.started < moment
+        and (cancel.error is None or not _lived_on(life, cancel.ended, moment))
+        for cancel in life.cancels
+    )
+
+
+def _lived_on(life: Life, after: float, before: float) -> bool:
+    return any(not seen.terminal for seen in reads_between(life, after, before))
 
 
 def end_of(life: Life) -> Sighting | None:

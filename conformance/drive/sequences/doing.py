@@ -173,6 +173,9 @@ async def _answer(run: Performance, step: Step, followed: Followed) -> None:
         answers = answers_for(run, followed, earlier)
         await update(run, followed, answers, "answer-old-key", travel)
     elif step.how == "unknown":
+        if followed.open and not followed.quiet:
+            # What was asked before may have changed it: then nothing is to be learnt of this.
+            await run.read(followed)
         intent = _intent_of_stray(followed)
         await update(run, followed, stray_answer(followed), intent, travel)
     elif step.how == "nothing" or not waiting:

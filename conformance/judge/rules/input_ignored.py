@@ -160,8 +160,9 @@ def _rest_is_taken(history: History, life: Life, probe: Exchange) -> Observation
     SHOULD,
     _RESPONSE,
     needs=(INPUT,),
-    # What tasks ended with is compared, so it must not change afterwards.
-    after=("input.resumes", "lifecycle.terminal-is-final"),
+    # What tasks ended with is compared, so it must not change afterwards; and what is open must
+    # not close by itself.
+    after=("input.resumes", "input.partial-waits", "lifecycle.terminal-is-final"),
 )
 def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
     """A second answer to a key changes nothing, also when both come at once."""
@@ -172,11 +173,17 @@ def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
             continue
         life, first = known.get(probe.task_id or ""), history.control_of(probe)
         if life is not None and first is not None:
-            yield _first_answer_counts(life, first, probe, known)
+            rest = _what_is_open_stays_open(life, probe, known)
+            if rest is not None and rest.kind == BROKEN:
+                yield rest
+            else:
+                yield _first_answer_counts(life, first, probe, known)
     for probe in history.intended("answer-old-key", method=TASKS_UPDATE):
         life = known.get(probe.task_id or "")
         if life is not None:
-            yield _round_stays_open(life, probe, known)
+            yield _what_is_open_stays_open(life, probe, known) or unclear(
+                probe, unanswered(probe) or "the second round was not seen before and after"
+            )
     for life in known.values():
         at_once = [u for u in life.updates if u.intent == "answer-at-once"]
         if len(at_once) > 1:
@@ -285,25 +292,32 @@ def _failed_by_answers(
     )
 
 
-def _round_stays_open(life: Life, probe: Exchange, known: Mapping[str, Life]) -> Observation:
+def _what_is_open_stays_open(
+    life: Life, probe: Exchange, known: Mapping[str, Life]
+) -> Observation | None:
+    """An answer to keys that were answered before leaves open what the task asks besides, or has
+    asked since. ``None`` where it asks for nothing else, or that was not seen."""
     waiting = open_before(life, probe)
     reads = reads_of_effect(life, probe, waiting)
-    hindrance = unanswered(probe)
-    if hindrance or not waiting or not reads:
-        return unclear(probe, hindrance or "the second round was not seen before and after")
+    if unanswered(probe) or not waiting or waiting.keys() & answers_of(probe).keys() or not reads:
+        return None
     moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
-    if moved is not None and fails_anyway(life, moved, known):
-        return unclear((probe, moved.exchange), "another task of the same call ended so too")
-    if moved is not None:
-        return broken(
-            (probe, moved.exchange),
-            "ignore an answer to a key that was answered in an earlier round: the task went on"
-            " without an answer to what it had asked since",
-            expected="status 'input_required' with the same requests",
-            found=f"status {moved.status!r}",
-            member="/result/status",
-        )
-    return holds((probe, reads[-1].exchange))
+    if moved is None:
+        return holds((probe, reads[-1].exchange))
+    evidence = (probe, moved.exchange)
+    if fails_anyway(life, moved, known):
+        return unclear(evidence, "another task of the same call ended so too")
+    if requests_in(moved.task).keys() - waiting.keys():
+        # A request that is superseded by another need not be answered any more.
+        return unclear(evidence, "the task asks for something else instead")
+    return broken(
+        evidence,
+        "ignore an answer to a key that was answered before: the task went on without an answer"
+        " to what it still asks",
+        expected="status 'input_required' with the same requests",
+        found=f"status {moved.status!r}",
+        member="/result/status",
+    )
 
 
 def _one_answer_counts(
