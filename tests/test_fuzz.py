@@ -7,8 +7,11 @@ replaced by another. ``CONFORMANCE_FUZZ=20000`` tries so many instead of a few.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -37,6 +40,8 @@ from conformance.wire.history import Circumstances, History, HistoryWriter, read
 from conformance.wire.parsing import parse_json
 from conformance.wire.sse import EventReader
 from tests.builders import URL, creation, exchange, reading
+from tests.commands import CHECKOUT, PATIENCE
+from tests.fuzzing import TARGETS
 from tests.recordings import har_of
 from tests.report_samples import discovery, sample
 
@@ -308,3 +313,18 @@ def _sorted(content: bytes) -> bytes:
         return (json.dumps(json.loads(content), indent=1, sort_keys=True) + "\n").encode()
     except (ValueError, RecursionError):
         return content
+
+
+# ---- guided by coverage -----------------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this machine"
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_coverage_leads_to_nothing_worse(target: str, tmp_path: Path) -> None:
+    options = ("-runs=1000", "-seed=1", "-timeout=30", f"-artifact_prefix={tmp_path}/")
+    command = [sys.executable, "-m", "tests.fuzzing", target, *options]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "Done 1000 runs" in done.stderr
