@@ -43,7 +43,7 @@ def measure() -> Iterator[Figure]:
         environment = _installed(Path(folder))
         with serving("--official-names") as server:
             official = _official(server, Path(folder), environment)
-            seconds, decided, violated = run_with_results(server)
+            ours = {effort: run_with_results(server, effort) for effort in ("quick", "standard")}
     failed = ", ".join(sorted(official.failed)) or "none"
     yield Figure(
         "official-suite",
@@ -53,12 +53,16 @@ def measure() -> Iterator[Figure]:
         note=(f"{official.scenarios} scenarios; not passed: {failed}"),
     )
     yield Figure("official-suite", "its seconds", official.seconds, "s", note="one by one")
-    yield Figure("official-suite", "our rules decided", decided, "", note=f"{violated} violated")
-    yield Figure("official-suite", "our seconds", seconds, "s", note="run, standard effort")
-    rules = decided / len(official.checks)
-    yield Figure("official-suite", "rules, ours to theirs", rules, "times", 2.0, AT_LEAST)
-    time_ratio = seconds / official.seconds
-    yield Figure("official-suite", "time, ours to theirs", time_ratio, "times", 1 / 3)
+    for effort, (seconds, decided, violated) in ours.items():
+        note = f"{violated} violated, in {seconds:.1f} s"
+        yield Figure("official-suite", f"our rules decided, {effort}", decided, "", note=note)
+        rules = decided / len(official.checks)
+        named = f"rules, ours ({effort}) to theirs"
+        yield Figure("official-suite", named, rules, "times", 2.0, AT_LEAST)
+        # A third of its time is what is meant to be enough to decide twice as much.
+        goal = 1 / 3 if effort == "quick" else None
+        named = f"time, ours ({effort}) to theirs"
+        yield Figure("official-suite", named, seconds / official.seconds, "times", goal)
 
 
 def _installed(folder: Path) -> dict[str, str]:

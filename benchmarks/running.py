@@ -45,13 +45,13 @@ def whole_run_kept(server: Serving, history: Path) -> Ended:
         return run([*SUITE, "run", server.url, *paths])
 
 
-def run_with_results(server: Serving) -> tuple[float, int, int]:
-    """The seconds of one standard run, and how many rules it decided and found violated."""
+def run_with_results(server: Serving, effort: str) -> tuple[float, int, int]:
+    """The seconds of one run, and how many rules it decided and found violated."""
     with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
         html, results = Path(folder) / "report.html", Path(folder) / "results.json"
         history = Path(folder) / "history"
         paths = ("--history", str(history), "--html", str(html), "--json", str(results))
-        ended = run([*SUITE, "run", server.url, *paths])
+        ended = run([*SUITE, "run", server.url, "--effort", effort, *paths])
         rules = json.loads(results.read_text(encoding="utf-8"))["rules"]
     verdicts = [rule["verdict"] for rule in rules]
     violated = sum(verdict in ("fail", "warn") for verdict in verdicts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.judge.asking import requests_in, same_request
-from conformance.judge.lives import Life, Sighting
+from conformance.judge.lives import Alike, Life, Sighting
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
 
@@ -93,12 +93,16 @@ def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
 
 def cancelled_unasked(life: Life) -> bool:
     """Whether another task of the same call was cancelled though nobody had asked for it."""
-    ends = (
-        other.first_terminal
-        for other in life.of_same_call
-        if other is not life and not other.cancels
+    unasked = life.of_same_call.derive(_cancelled_unasked)
+    return len(unasked) > (life.task_id in unasked)
+
+
+def _cancelled_unasked(tasks: Alike) -> frozenset[str]:
+    return frozenset(
+        life.task_id
+        for life in tasks
+        if not life.cancels and (end := life.first_terminal) is not None and end.status == CANCELLED
     )
-    return any(end is not None and end.status == CANCELLED for end in ends)
 
 
 def _first_to_count(requests: Sequence[Exchange], probe: Exchange) -> float:

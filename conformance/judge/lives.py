@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.judge.clocks import age_when_called
 from conformance.specification.names import (
@@ -21,6 +21,8 @@ from conformance.specification.states import is_terminal
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
 from conformance.wire.once import once
+
+Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Life:
     cancels: list[Exchange] = field(default_factory=list)
     reads: list[Exchange] = field(default_factory=list)  # every tasks/get, served or not
     # The tasks of calls of the same tool with the same arguments, this one among them.
-    of_same_call: list[Life] = field(default_factory=list, repr=False, compare=False)
+    of_same_call: Alike = field(default_factory=lambda: Alike(), repr=False, compare=False)
 
     @property
     def tool(self) -> str | None:
@@ -104,6 +106,21 @@ class Life:
 
     def seen_by_reading(self) -> list[Sighting]:
         return [s for s in self.sightings if s.how == "read"]
+
+
+class Alike(list[Life]):
+    """The tasks of the same call. What all of them show together is put together once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._derived: dict[Callable[[Alike], Any], Any] = {}
+
+    def derive(self, view: Callable[[Alike], Derived]) -> Derived:
+        """``view(self)``, computed once: when no task is to be added any more."""
+        if view not in self._derived:
+            self._derived[view] = view(self)
+        result: Derived = self._derived[view]
+        return result
 
 
 def lives(history: History) -> dict[str, Life]:
@@ -210,23 +227,24 @@ def _lives(history: History) -> dict[str, Life]:
 
 
 def _group(all_lives: Iterable[Life]) -> None:
-    groups: dict[object, list[Life]] = {}
+    groups: dict[object, Alike] = {}
     for life in all_lives:
         if life.creation is not None:
-            life.of_same_call = groups.setdefault(call_of(life.creation), [])
+            life.of_same_call = groups.setdefault(call_of(life.creation), Alike())
             life.of_same_call.append(life)
 
 
 def call_of(call: Exchange) -> object:
     """What was called with which arguments: equal for two calls where both are the same."""
-    return call.tool, _hashable(call.params.get("arguments"))
+    return call.tool, hashable(call.params.get("arguments"))
 
 
-def _hashable(value: Any) -> object:
+def hashable(value: Any) -> object:
+    """A JSON value as something that can be in a set: equal for two values that are equal."""
     if isinstance(value, dict):
-        return "object", frozenset((name, _hashable(each)) for name, each in value.items())
+        return "object", frozenset((name, hashable(each)) for name, each in value.items())
     if isinstance(value, list):
-        return "array", tuple(_hashable(each) for each in value)
+        return "array", tuple(hashable(each) for each in value)
     return value
 
 

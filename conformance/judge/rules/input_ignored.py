@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from conformance.judge.asking import (
     answers_of,
@@ -16,12 +17,19 @@ from conformance.judge.asking import (
     reads_of_effect,
     requests_in,
     showings_of,
-    siblings,
     texts_of,
 )
 from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lifetimes import asked_by_its_caller
-from conformance.judge.lives import Life, Sighting, lives, may_have_expired, outcome_of
+from conformance.judge.lives import (
+    Alike,
+    Life,
+    Sighting,
+    hashable,
+    lives,
+    may_have_expired,
+    outcome_of,
+)
 from conformance.judge.moving import CAREFUL, careful_updates, moves_on
 from conformance.judge.observation import (
     BROKEN,
@@ -177,7 +185,7 @@ def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
             if rest is not None and rest.kind == BROKEN:
                 yield rest
             else:
-                yield _first_answer_counts(life, first, probe, known)
+                yield _first_answer_counts(life, first, probe)
     for probe in history.intended("answer-old-key", method=TASKS_UPDATE):
         life = known.get(probe.task_id or "")
         if life is not None:
@@ -187,19 +195,17 @@ def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
     for life in known.values():
         at_once = [u for u in life.updates if u.intent == "answer-at-once"]
         if len(at_once) > 1:
-            yield _one_answer_counts(life, at_once, known)
+            yield _one_answer_counts(life, at_once)
 
 
-def _first_answer_counts(
-    life: Life, first: Exchange, second: Exchange, known: Mapping[str, Life]
-) -> Observation:
+def _first_answer_counts(life: Life, first: Exchange, second: Exchange) -> Observation:
     end = end_of(life)
     if end is None:
         return unclear(second, "the task was not seen to end")
     evidence = (first, second, end.exchange)
     if not _was_taken(life, first, second):
         return unclear(evidence, "the first answer was not seen to be taken before the second")
-    failed = _failed_by_answers(life, end, evidence, known)
+    failed = _failed_by_answers(life, end, evidence)
     if failed is not None:
         return failed
     earlier = {text for answer in answers_of(first).values() for text in texts_of(answer)}
@@ -214,7 +220,7 @@ def _first_answer_counts(
             member="/result/result",
         )
     if second.intent == "decline-again":
-        return _not_as_if_declined(life, end, evidence, known)
+        return _not_as_if_declined(life, end, evidence)
     if found_in_outcome(earlier - later, end.task):
         return holds(evidence)
     return unclear(evidence, "the result does not show which of the answers counted")
@@ -235,19 +241,11 @@ def _was_taken(life: Life, first: Exchange, second: Exchange) -> bool:
     )
 
 
-def _not_as_if_declined(
-    life: Life, end: Sighting, evidence: tuple[Exchange, ...], known: Mapping[str, Life]
-) -> Observation:
+def _not_as_if_declined(life: Life, end: Sighting, evidence: tuple[Exchange, ...]) -> Observation:
     """A task that was answered and then declined ends like one that was answered."""
-    accepted, declined = [], []
-    for other in siblings(life, known):
-        other_end, intents = end_of(other), {update.intent for update in other.updates}
-        if other_end is not None and intents == {"answer-all"}:
-            accepted.append(_outcome(other_end.task))
-        elif other_end is not None and intents == {"decline-all"}:
-            declined.append(_outcome(other_end.task))
+    accepted, declined = life.of_same_call.derive(_ends_of_accepted_and_declined)
     outcome = _outcome(end.task)
-    if not accepted or not declined or any(each in accepted for each in declined):
+    if not accepted or not declined or accepted & declined:
         return unclear(evidence, "accepting and declining were not seen to end differently")
     if outcome in declined:
         return broken(
@@ -261,25 +259,33 @@ def _not_as_if_declined(
     return holds(evidence)
 
 
-def _outcome(task: JsonObject) -> tuple[object, object]:
-    """How a task ended: its status and its payload."""
-    return task.get("status"), outcome_of(task)
+def _ends_of_accepted_and_declined(
+    tasks: Alike,
+) -> tuple[frozenset[object], frozenset[object]]:
+    """How tasks ended that were only accepted, and how those that were only declined."""
+    accepted, declined = set(), set()
+    for life in tasks:
+        end, intents = end_of(life), {update.intent for update in life.updates}
+        if end is not None and intents == {"answer-all"}:
+            accepted.add(_outcome(end.task))
+        elif end is not None and intents == {"decline-all"}:
+            declined.add(_outcome(end.task))
+    return frozenset(accepted), frozenset(declined)
+
+
+def _outcome(task: JsonObject) -> object:
+    """How a task ended, its status and its payload, as something that can be in a set."""
+    return hashable([task.get("status"), *outcome_of(task)])
 
 
 def _failed_by_answers(
-    life: Life, end: Sighting, evidence: tuple[Exchange, ...], known: Mapping[str, Life]
+    life: Life, end: Sighting, evidence: tuple[Exchange, ...]
 ) -> Observation | None:
     """A task that failed, while the same call completes when each key is answered once."""
     undisturbed = not life.cancels and {u.intent for u in life.updates} <= {*CAREFUL, *_SECOND}
     if end.status != FAILED or not undisturbed or may_have_expired(life, end.ended):
         return None
-    ends = [
-        other_end.status
-        for other in siblings(life, known)
-        if (other_end := end_of(other)) is not None
-        and not other.cancels
-        and {u.intent for u in other.updates} <= set(CAREFUL)
-    ]
+    ends = life.of_same_call.derive(_ends_of_carefully_answered)
     if not ends or FAILED in ends:
         return None
     return broken(
@@ -289,6 +295,17 @@ def _failed_by_answers(
         expected="the task ends as after one answer",
         found="status 'failed'",
         member="/result/status",
+    )
+
+
+def _ends_of_carefully_answered(tasks: Alike) -> frozenset[object]:
+    """The statuses that tasks ended with which nobody cancelled or answered oddly."""
+    return frozenset(
+        end.status
+        for life in tasks
+        if (end := end_of(life)) is not None
+        and not life.cancels
+        and {update.intent for update in life.updates} <= set(CAREFUL)
     )
 
 
@@ -320,14 +337,12 @@ def _what_is_open_stays_open(
     )
 
 
-def _one_answer_counts(
-    life: Life, at_once: list[Exchange], known: Mapping[str, Life]
-) -> Observation:
+def _one_answer_counts(life: Life, at_once: list[Exchange]) -> Observation:
     end = end_of(life)
     if end is None:
         return unclear(at_once, "the task was not seen to end")
     evidence = (*at_once, end.exchange)
-    failed = _failed_by_answers(life, end, evidence, known)
+    failed = _failed_by_answers(life, end, evidence)
     if failed is not None:
         return failed
     # Of several keys each may have been answered by another of the updates.
@@ -367,14 +382,8 @@ def _one_answer_counts(
 )
 def working_task_is_unaffected(history: History) -> Iterator[Observation]:
     """Answers sent to a working task change nothing, and do not start it again."""
-    known = lives(history)
-    twins = [
-        life
-        for life in known.values()
-        if life.creation is not None and life.creation.intent == "left-alone" and end_of(life)
-    ]
     for life, update in careful_updates(history, ("answer-to-working", "nothing-to-working")):
-        twin = next((t for t in siblings(life, known) if t in twins), None)
+        twin = life.of_same_call.derive(_twin_that_ended)
         seen = [s for s in life.sightings if s.ended <= update.started and s.how != "notification"]
         if not seen or seen[-1].status != WORKING:
             continue
@@ -385,7 +394,7 @@ def working_task_is_unaffected(history: History) -> Iterator[Observation]:
         if not after or twin is None:
             yield unclear(evidence, "the task, or its twin that was left alone, was not followed")
             continue
-        problem = _disturbance(life, update, twin, known)
+        problem = _disturbance(life, update, twin)
         if problem is not None:
             yield problem
         elif end is None:
@@ -397,15 +406,20 @@ def working_task_is_unaffected(history: History) -> Iterator[Observation]:
             yield holds((update, end.exchange))
 
 
-def _disturbance(
-    life: Life, update: Exchange, twin: Life, known: Mapping[str, Life]
-) -> Observation | None:
+def _twin_that_ended(tasks: Alike) -> Life | None:
+    """A task that was made to be left alone, and was seen to end."""
+    return next(
+        (t for t in tasks if t.creation and t.creation.intent == "left-alone" and end_of(t)), None
+    )
+
+
+def _disturbance(life: Life, update: Exchange, twin: Life) -> Observation | None:
     """What became of a working task that was sent something, and of its twin did not."""
+    alone = life.of_same_call.derive(_left_alone)
     asking = next(
         (s for s in reads_between(life, update.ended) if s.status == INPUT_REQUIRED), None
     )
-    alone = [twin, *_left_alone(life, known)]
-    if asking is not None and not any(showings_of(other) for other in alone):
+    if asking is not None and not showings_of(twin) and not alone.any_asked:
         return _disturbed(update, asking, "went to input_required", "status 'input_required'")
     again = _starts_again(life, update, twin)
     if again is not None:
@@ -414,12 +428,12 @@ def _disturbance(
     end = end_of(life)
     if end is None or may_have_expired(life, end.ended):
         return None
-    if end.status not in [_status_at_end(other) for other in alone]:
+    if end.status not in (_status_at_end(twin), *alone.statuses):
         return _disturbed(update, end, f"ended {end.status}", f"status {end.status!r}")
     stray = found_in_outcome(_stray_texts(life, update), end.task)
     if stray:
         return _disturbed(update, end, "shows the answer", f"{stray!r:.60} in the result")
-    if _usual_outcome(life, end, known) not in (None, _outcome(end.task)):
+    if alone.usual_outcome(end) not in (None, _outcome(end.task)):
         return _disturbed(update, end, "ended with another result", "another result")
     return None
 
@@ -435,22 +449,34 @@ def _disturbed(update: Exchange, seen: Sighting, what: str, found: str) -> Obser
     )
 
 
-def _usual_outcome(
-    life: Life, end: Sighting, known: Mapping[str, Life]
-) -> tuple[object, object] | None:
-    """How tasks of the same call end when nobody sends them anything; ``None`` where they were
-    not seen to end alike, some before this task and some after it."""
-    ends = [
-        other_end for other in _left_alone(life, known) if (other_end := end_of(other)) is not None
-    ]
-    around = any(e.ended <= end.began for e in ends) and any(e.ended >= end.began for e in ends)
-    outcomes = [_outcome(e.task) for e in ends]
-    return outcomes[0] if around and all(each == outcomes[0] for each in outcomes) else None
+@dataclass(frozen=True)
+class LeftAlone:
+    """What became of the tasks of a call that nobody sent anything: whether any of them
+    asked for something; how those ended that were seen to; and when the first and the last were."""
+
+    any_asked: bool
+    statuses: frozenset[object]
+    outcomes: frozenset[object]
+    first_end: float
+    last_end: float
+
+    def usual_outcome(self, end: Sighting) -> object:
+        """How they end; ``None`` where they were not seen to end alike, some before this end of
+        another task and some after it."""
+        around = self.first_end <= end.began <= self.last_end
+        return next(iter(self.outcomes)) if around and len(self.outcomes) == 1 else None
 
 
-def _left_alone(life: Life, known: Mapping[str, Life]) -> list[Life]:
-    """Tasks of the same call that nobody sent anything."""
-    return [o for o in siblings(life, known) if not o.updates and not o.cancels]
+def _left_alone(tasks: Alike) -> LeftAlone:
+    alone = [life for life in tasks if not life.updates and not life.cancels]
+    ends = [end for life in alone if (end := end_of(life)) is not None]
+    return LeftAlone(
+        any_asked=any(showings_of(life) for life in alone),
+        statuses=frozenset(end.status for end in ends),
+        outcomes=frozenset(_outcome(end.task) for end in ends),
+        first_end=min((end.ended for end in ends), default=float("inf")),
+        last_end=max((end.ended for end in ends), default=float("-inf")),
+    )
 
 
 def _status_at_end(life: Life) -> object:
