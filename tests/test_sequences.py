@@ -21,7 +21,7 @@ from conformance.drive.sequences.steps import Plan, Step, from_json, length
 from conformance.drive.sequences.tools import toolbox
 from conformance.errors import UsageError
 from conformance.judge.rule import catalogue
-from conformance.judge.sequences import ONCE
+from conformance.judge.sequences import ONCE, seen_once
 from conformance.judge.verdict import judge
 from conformance.replay import replay_sequence
 from conformance.run import Telling
@@ -36,6 +36,7 @@ from fixtures.reference.protocol import JSONObject
 from fixtures.reference.server import Server
 from fixtures.serve import Settings, running
 from tests.at_work import extent, performed, reference_tools, searched, two_callers
+from tests.builders import creation, history
 from tests.commands import command, done, process
 
 ACKNOWLEDGEMENT = "deep-acknowledgement-shows-cancelled-task"
@@ -301,6 +302,22 @@ def test_what_does_not_come_back_is_intermittent(
     rule = judge_again([tmp_path]).results.rule("input.ack-empty")
     assert rule is not None
     assert (rule.verdict, rule.intermittent) == ("fail", True)
+
+
+def test_what_shows_only_with_other_exchanges_is_not_intermittent() -> None:
+    def in_scenario(name: str, exchange: Exchange, **notes: bool) -> Exchange:
+        return replace(exchange, scenario=name, notes=notes)
+
+    once = {ONCE: True}
+    first = in_scenario("sequences.polling.shape", creation("task-1"), **once)
+    second = in_scenario("sequences.polling.shape", creation("task-1"), **once)
+    elsewhere = in_scenario("input.unknown-key", creation("task-1"))
+    rules = {"creation.unique-ids": catalogue()["creation.unique-ids"]}
+    alone, together = history(first, second), history(first, elsewhere)
+    for found in (alone, together):
+        assert judge(rules, found).verdicts[0].violated
+    assert seen_once(judge(rules, alone), alone) == {"creation.unique-ids"}
+    assert seen_once(judge(rules, together), together) == frozenset()
 
 
 # ---- servers that fail -----------------------------------------------------------------------

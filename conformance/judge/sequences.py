@@ -53,12 +53,21 @@ def _whole(observation: Observation, scenarios: Mapping[str, list[Exchange]]) ->
 
 
 def seen_once(judgement: Judgement, history: History) -> frozenset[str]:
-    """The violated rules that nothing but sequences which did not come back show violated."""
-    if not any(exchange.notes.get(ONCE) for exchange in history):
+    """The violated rules that a sequence which did not come back shows violated, by itself, and
+    nothing else does. What it shows only together with other exchanges was never done again."""
+    sequences: dict[str, list[Exchange]] = {}
+    for exchange in history:
+        if exchange.notes.get(ONCE):
+            sequences.setdefault(exchange.scenario, []).append(exchange)
+    if not sequences:
         return frozenset()
-    rest = History([e for e in history if not e.notes.get(ONCE)], history.circumstances)
+    told = history.circumstances
+    rest = History([e for e in history if not e.notes.get(ONCE)], told)
+    alone = [History(exchanges, told) for exchanges in sequences.values()]
     return frozenset(
         verdict.rule.id
         for verdict in judgement.verdicts
-        if verdict.violated and not verdict_of(verdict.rule, rest).violated
+        if verdict.violated
+        and not verdict_of(verdict.rule, rest).violated
+        and any(verdict_of(verdict.rule, sequence).violated for sequence in alone)
     )

@@ -272,7 +272,13 @@ def _first_answer(life: Life, key: str) -> Exchange | None:
     return next((u for u in life.updates if key in answers_of(u)), None)
 
 
-@rule("input.key-names-one-request", MUST, _UPDATES, needs=(INPUT,))
+@rule(
+    "input.key-names-one-request",
+    MUST,
+    _UPDATES,
+    needs=(INPUT,),
+    after=("creation.unique-ids",),
+)
 def key_names_one_request(history: History) -> Iterator[Observation]:
     """While a request is open its key always shows the same request."""
     for life in lives(history).values():
