@@ -243,6 +243,12 @@ def test_a_read_that_declares_more_than_its_call_is_not_judged() -> None:
     assert verdict.verdict == "not-exercised"
 
 
+def test_what_another_task_asks_is_not_held_against_the_one_that_was_read() -> None:
+    made, another = creation(capabilities=ALONE), {"taskId": "task-2"}
+    read = asks(capabilities=ALONE, members=another)
+    assert judged("input.only-declared-kinds", made, read).verdict == "not-exercised"
+
+
 def test_what_an_earlier_reader_could_answer_stays_open_for_a_later_one() -> None:
     made = creation(capabilities=ALONE)
     reads = (asks(capabilities=DECLARED), asks(capabilities=ALONE))

@@ -221,7 +221,9 @@ def only_declared_kinds_are_asked(history: History) -> Iterator[Observation]:
             since = [exchange]
         elif exchange.task is not None:
             life = known.get(exchange.task_id or "")
-            if life is None or life.creation is None:
+            # What another task asks, shown in the place of this one, is polling.same-task's.
+            own = exchange.task.get("taskId") in (exchange.task_id, None)
+            if life is None or life.creation is None or not own:
                 continue
             asked, declared = requests_in(exchange.task), life.creation.capabilities
             evidence = (life.creation, exchange)
