@@ -13,6 +13,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,22 +26,33 @@ def say(text: str) -> None:
     print(f"dev.py: {text}", file=sys.stderr, flush=True)
 
 
-def set_up(*extras: str) -> None:
-    """Make the environment and install the project in it, where that was not done yet."""
+def set_up(*extras: str, if_possible: str = "") -> None:
+    """Make the environment and install the project in it, where that was not done yet. What is
+    only installed where it can be is tried once."""
     digest = hashlib.sha256((HERE / "pyproject.toml").read_bytes()).hexdigest()
     have = STAMP.read_text().split() if STAMP.exists() else []
-    missing = [extra for extra in extras if extra not in have[1:]]
+    wished = [*extras, *filter(None, [if_possible])]
+    missing = [extra for extra in wished if extra not in have[1:]]
     if have[:1] == [digest] and not missing and PYTHON.exists():
         return
     if not PYTHON.exists():
         say(f"making an environment in {VENV.name}")
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-    wanted = sorted({*extras, *(have[1:] if have[:1] == [digest] else [])})
     say("installing what is needed (once; a minute or two)")
-    project = f"{HERE}[{','.join(wanted)}]" if wanted else str(HERE)
+    install(extras, check=True)
+    if if_possible and not install([if_possible], check=False):
+        say(f"{if_possible!r} cannot be installed here: the tests that need it will say so")
+    earlier = have[1:] if have[:1] == [digest] else []
+    STAMP.write_text(" ".join([digest, *sorted({*wished, *earlier})]))
+
+
+def install(extras: Iterable[str], *, check: bool) -> bool:
+    """Install the project with these extras. Returns whether that went well."""
+    names = ",".join(extras)
+    project = f"{HERE}[{names}]" if names else str(HERE)
     quiet = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*quiet, "--editable", project], check=True, cwd=HERE)
-    STAMP.write_text(" ".join([digest, *wanted]))
+    done = subprocess.run([*quiet, "--editable", project], check=check, cwd=HERE)
+    return done.returncode == 0
 
 
 def run(*command: str) -> int:
@@ -56,7 +68,7 @@ def main(arguments: list[str]) -> int:
             say("no URL given: running against the reference server")
         return run("-m", "conformance", "run" if has_url else "demo", *rest)
     if task == "test":
-        set_up("test")
+        set_up("test", if_possible="fuzz")
         # Most tests wait for servers, so more processes than cores are a gain.
         return run("-m", "pytest", "-n", "6", "--dist", "worksteal", *rest)
     if task == "lint":
