@@ -10,6 +10,7 @@ from json import dumps, loads
 import anyio
 import pytest
 
+from conformance.drive.sequences import plan_maker
 from conformance.drive.sequences.plan_maker import PlanMaker, answer_questions
 from conformance.drive.sequences.planning import plans
 from conformance.drive.sequences.steps import Plan
@@ -24,12 +25,14 @@ def tools() -> Toolbox:
     return toolbox(TOOLS, identities=True, replicas=True, revision=REVISION)
 
 
-async def _batches(tools: Toolbox, *seeds: int, end_after: int = 0) -> list[list[Plan]]:
+async def _batches(
+    tools: Toolbox, *seeds: int, number: int = NUMBER, end_after: int = 0
+) -> list[list[Plan]]:
     """The plans of each seed, by one maker whose process is ended after so many batches."""
     made: list[list[Plan]] = []
     async with PlanMaker(tools) as maker:
         for seed in seeds:
-            made.append(await maker.plans(number=NUMBER, chosen_seed=seed))
+            made.append(await maker.plans(number=number, chosen_seed=seed))
             if len(made) == end_after:
                 assert maker.process is not None
                 maker.process.kill()
@@ -58,6 +61,17 @@ def test_where_the_process_ends_they_are_made_here(tools: Toolbox) -> None:
         return await _batches(tools, 1, 2, 3, end_after=1)
 
     assert anyio.run(work) == _here(tools, 1, 2, 3)
+
+
+def test_what_is_too_long_for_a_line_is_made_here(
+    tools: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> list[list[Plan]]:
+        # More than comes at once.
+        return await _batches(tools, 1, number=60)
+
+    monkeypatch.setattr(plan_maker, "_LONGEST_LINE", 1000)
+    assert anyio.run(work) == [plans(tools, number=60, chosen_seed=1)]
 
 
 def test_each_question_has_its_answer(tools: Toolbox) -> None:

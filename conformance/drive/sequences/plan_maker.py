@@ -29,14 +29,22 @@ import conformance
 from conformance.drive.sequences.steps import Plan, from_json, to_json
 from conformance.drive.sequences.tools import Toolbox, toolbox_from_json
 
+# Arguments may be of any length; here each plan has its own copy of them.
 _LONGEST_LINE = 64 * 1024 * 1024
+_NO_ANSWER = (
+    anyio.EndOfStream,
+    anyio.BrokenResourceError,
+    anyio.IncompleteRead,
+    anyio.DelimiterNotFound,
+    OSError,
+)
 
 
 class PlanMaker:
     """Makes plans, with a process that lives until the context is left.
 
-    Where no process can be started, or it ends, plans are made in a thread of this one: that
-    takes longer, and nothing else. ``process`` is ``None`` then.
+    Where no process can be started, it ends, or it says more than fits into one line, plans are
+    made in a thread of this one: that takes longer, and nothing else. ``process`` is ``None`` then.
     """
 
     def __init__(self, tools: Toolbox) -> None:
@@ -72,7 +80,7 @@ class PlanMaker:
         if self.process is not None:
             try:
                 return await _answer(self.process, json.dumps(question))
-            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.IncompleteRead, OSError):
+            except _NO_ANSWER:
                 self.process = None
         return await anyio.to_thread.run_sync(_made, self._tools, number, chosen_seed)
 
