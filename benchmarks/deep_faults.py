@@ -94,7 +94,9 @@ def hunt(name: str, effort: str, seed: int, seconds: float) -> Hunt:
         counts = read_counts(Path(folder))
     wanted = fault.breaks if fault is not None else ""
     found = result.of(wanted)
-    others = {rule for s in result.found.values() for rule in s.rules} - {wanted}
+    variant = load_variants().get(name)
+    expected = {wanted, *(variant.misses if variant is not None else ())}
+    others = {rule for s in result.found.values() for rule in s.rules} - expected
     return Hunt(
         name,
         effort,

@@ -91,8 +91,10 @@ STATIONS: tuple[Station, ...] = (
     # Two alike.
     Station(("asking",), (_CREATE, _TWIN), (_CANCEL, _OTHER_CANCEL, _ALL)),
     Station(("asking",), (_CREATE, _TWIN, _OTHER_CANCEL), (_ALL, _FINISH)),
-    Station(("telling", "slow"), (_CREATE, _TWIN, _OTHER_CANCEL)),
+    Station(("telling",), (_CREATE, _TWIN, _OTHER_CANCEL)),
+    Station(("slow",), (_CREATE, _TWIN, _OTHER_CANCEL)),
     Station(("asking", "telling"), (_CREATE, _TWIN, _CANCEL, _OTHER_CANCEL)),
+    Station(("asking",), (_CREATE, _ALL, _CANCEL, _TWIN)),
     # Listened to.
     Station(("asking", "slow"), (_CREATE, _LISTEN), (_CANCEL, _ALL)),
     Station(("asking", "slow"), (_CREATE, _LISTEN, _CANCEL)),
