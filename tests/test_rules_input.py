@@ -534,6 +534,19 @@ def test_a_refused_cancellation_is_no_excuse_for_a_task_that_was_seen_to_live_on
     assert judged(rule, *answered(result={"resultType": "complete"})).verdict == "not-exercised"
 
 
+def test_a_refused_answer_may_have_counted_until_the_task_is_seen_to_wait() -> None:
+    def answered(*, looked: bool) -> tuple[Exchange, ...]:
+        control, made, seen = update(task_id="task-0"), creation(), asks()
+        refused = update(intent="undeclared", error=-32021)
+        probe = update({"never": filled(STRAY)}, "unknown-key", control=control)
+        look = (asks(started=probe.started - 0.5),) if looked else ()
+        return control, made, seen, refused, *look, probe, ended()
+
+    rule = "input.unknown-key-ignored"
+    assert judged(rule, *answered(looked=False)).verdict == "not-exercised"
+    assert judged(rule, *answered(looked=True)).verdict == "warn"
+
+
 def test_an_unknown_key_that_is_refused_is_a_warning() -> None:
     found = (*unknown(error=-32602), asks())
     assert judged("input.unknown-key-ignored", *found).verdict == "warn"

@@ -214,17 +214,28 @@ def reads_of_effect(life: Life, update: Exchange, waiting: Iterable[str]) -> lis
     """The reads in which what became of open requests can only be this update's effect.
 
     None are left where the task had been cancelled, or where some of the requests had been
-    answered by another update, which may take effect later than it is acknowledged; and none
-    of a time when the ttlMs of the task may have been over.
+    answered by another update, which may take effect later than it is acknowledged, and may have
+    had one although it was refused; and none of a time when the ttlMs of the task may have been
+    over.
     """
     keys = set(waiting)
     others = [u for u in life.updates if u is not update and u.started <= update.started]
-    if any(other.error is None and keys & answers_of(other).keys() for other in others):
+    if any(_may_have_counted(life, other, keys, update.started) for other in others):
         return []
     if cancelled_before(life, update.ended):
         return []
     reads = reads_between(life, update.ended, next_sent(life, update))
     return [s for s in reads if not may_have_expired(life, s.ended)]
+
+
+def _may_have_counted(life: Life, update: Exchange, keys: set[str], before: float) -> bool:
+    """Whether an update may have answered some of these keys: one that was refused, after which
+    all of them were seen to be open, has not."""
+    if not keys & answers_of(update).keys():
+        return False
+    return update.error is None or not any(
+        keys <= requests_in(seen.task).keys() for seen in reads_between(life, update.ended, before)
+    )
 
 
 def cancelled_before(life: Life, moment: float) -> bool:

@@ -173,7 +173,7 @@ async def _answer(run: Performance, step: Step, followed: Followed) -> None:
         answers = answers_for(run, followed, earlier)
         await update(run, followed, answers, "answer-old-key", travel)
     elif step.how == "unknown":
-        if followed.open and not followed.quiet:
+        if followed.open and not (followed.quiet and followed.untouched):
             # What was asked before may have changed it: then nothing is to be learnt of this.
             await run.read(followed)
         intent = _intent_of_stray(followed)

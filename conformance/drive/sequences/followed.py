@@ -31,8 +31,9 @@ class Followed:
     """``last`` is the task as it was shown last, ``read`` the read that showed it. ``asked`` are
     all the requests it ever showed, by key; ``sent`` the keys that were answered, ``answered``
     the acknowledged update that first answered each. ``quiet`` says that nothing which could
-    change the task was sent since it was last read; ``in_vain_since`` is the monotonic second
-    since which it is seen to wait in vain."""
+    change the task was sent since it was last read, ``untouched`` that nothing was either that
+    only a careless server would let change it; ``in_vain_since`` is the monotonic second since
+    which it is seen to wait in vain."""
 
     number: int
     created: Created
@@ -44,6 +45,7 @@ class Followed:
     accepted: Exchange | None = None
     cancelled: bool = False
     quiet: bool = True
+    untouched: bool = True
     in_vain_since: float | None = None
 
     @property
@@ -111,7 +113,7 @@ class Followed:
             return
         self.read = exchange
         self.last = task
-        self.quiet = True
+        self.quiet = self.untouched = True
         for key, request in self.waits.items():
             self.asked.setdefault(key, request)
         if not self.waits_in_vain:

@@ -35,7 +35,8 @@ _UNKNOWN_VERSION = "2099-01-01"
 
 def _params(run: Performance, step: Step, followed: Followed) -> JsonObject:
     """Params that would be in order. Answers are sent only where the task was just seen to
-    wait for them: so what becomes of them shows."""
+    wait for them: so what becomes of them shows. The task is taken for touched by them."""
+    followed.untouched = followed.untouched and step.how == TASKS_GET
     params: JsonObject = {"taskId": followed.task_id}
     if step.how == TASKS_UPDATE:
         waiting = followed.open if followed.quiet else {}
