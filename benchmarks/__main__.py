@@ -8,10 +8,9 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 from pathlib import Path
 
-from benchmarks.figures import Figure, put_table, table, write
+from benchmarks.figures import Figure, measured, put_table, table, write
 
 BENCHMARKS = {
     "starting": "benchmarks.starting",
@@ -39,16 +38,12 @@ def main(names: list[str]) -> int:
         # from, as far as the system's count is concerned.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=context) as alone:
-            figures += alone.submit(_measured, BENCHMARKS[name]).result()
+            figures += alone.submit(measured, BENCHMARKS[name]).result()
     order = list(BENCHMARKS)
     together = sorted(write(_WRITTEN, figures), key=lambda each: order.index(each.benchmark))
     put_table(_TOLD, together)
     print(table(figures))
     return 0
-
-
-def _measured(module: str) -> list[Figure]:
-    return list(import_module(module).measure())
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from importlib import import_module
 from pathlib import Path
 
 AT_MOST = "at most"
@@ -31,6 +32,11 @@ class Figure:
         if self.goal is None:
             return None
         return self.value <= self.goal if self.sense == AT_MOST else self.value >= self.goal
+
+
+def measured(module: str) -> list[Figure]:
+    """The figures of the benchmark in a module of this name."""
+    return list(import_module(module).measure())
 
 
 def table(figures: Sequence[Figure]) -> str:
