@@ -57,6 +57,11 @@ class Hunt:
     sequences: int
     seconds: float
 
+    @property
+    def by_another(self) -> bool:
+        """Whether only another rule spoke than the one that the fault breaks."""
+        return not self.steps and bool(self.others)
+
 
 @contextmanager
 def served(settings: Settings) -> Iterator[str]:
@@ -140,7 +145,7 @@ def _row(name: str, done: Sequence[Hunt]) -> str:
     for effort in EFFORTS:
         tried = [h for h in done if h.name == name and h.effort == effort]
         found = [h.steps for h in tried if h.steps]
-        other = sum(not h.steps and bool(h.others) for h in tried)
+        other = sum(h.by_another for h in tried)
         longest = f", at most {max(found)} steps" if found else ""
         besides = f", {other} by another rule" if other else ""
         cells.append(f"{len(found)} of {len(tried)}{longest}{besides}" if tried else "")
@@ -164,7 +169,7 @@ def report(done: Sequence[Hunt], thorough_seconds: float, processes: int) -> str
         f"* {len({h.name for h in faults})} deep faults: "
         + "; ".join(
             f"found at `{effort}` in {sum(bool(h.steps) for h in tried)} of {len(tried)} searches,"
-            f" in {sum(not h.steps and bool(h.others) for h in tried)} more another rule spoke"
+            f" in {sum(h.by_another for h in tried)} more another rule spoke"
             for effort, tried in efforts.items()
         )
         + ".",

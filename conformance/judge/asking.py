@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -202,6 +202,11 @@ def open_before(life: Life, update: Exchange) -> JsonObject:
     """The requests that were open when an update was sent, as last seen."""
     seen = read_before(life, update.started)
     return requests_in(seen.task) if seen is not None else {}
+
+
+def first_without(reads: Iterable[Sighting], keys: Set[str]) -> Sighting | None:
+    """The first read in which not all of these requests are open any more."""
+    return next((seen for seen in reads if not keys <= requests_in(seen.task).keys()), None)
 
 
 def next_sent(life: Life, update: Exchange) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from conformance.judge.clocks import age_when_called
 from conformance.specification.names import (
@@ -20,9 +20,7 @@ from conformance.specification.revisions import revision_named
 from conformance.specification.states import is_terminal
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
-from conformance.wire.once import once
-
-Derived = TypeVar("Derived")
+from conformance.wire.once import Views, once
 
 
 @dataclass(frozen=True)
@@ -108,19 +106,8 @@ class Life:
         return [s for s in self.sightings if s.how == "read"]
 
 
-class Alike(list[Life]):
+class Alike(list[Life], Views):
     """The tasks of the same call. What all of them show together is put together once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._derived: dict[Callable[[Alike], Any], Any] = {}
-
-    def derive(self, view: Callable[[Alike], Derived]) -> Derived:
-        """``view(self)``, computed once: when no task is to be added any more."""
-        if view not in self._derived:
-            self._derived[view] = view(self)
-        result: Derived = self._derived[view]
-        return result
 
 
 def lives(history: History) -> dict[str, Life]:

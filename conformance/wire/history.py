@@ -9,22 +9,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TextIO, TypeVar
+from typing import Any, BinaryIO, Protocol, TextIO
 
 from conformance.errors import UsageError
 from conformance.version import __version__
 from conformance.wire.exchange import Exchange, from_record, to_record
+from conformance.wire.once import Views
 from conformance.wire.parsing import dump_json, parse_json
 
 FORMAT = "mcp-tasks-conformance/history/1"
 # The first line of a file is short; what a run was killed in the middle of begins like this.
 _LONGEST_HEAD = 16 * 1024 * 1024
 _HEAD_START = b'{"format":"mcp-tasks-conformance/history/'
-
-Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Circumstances:
 _DEFAULTS = Circumstances()
 
 
-class History:
+class History(Views):
     """Exchanges in the order they began. Views that are derived from it are kept."""
 
     def __init__(
@@ -72,20 +71,12 @@ class History:
         )
         self.circumstances = circumstances or Circumstances()
         self._by_key = {exchange.key: exchange for exchange in self.exchanges}
-        self._derived: dict[Callable[..., Any], Any] = {}
 
     def __iter__(self) -> Iterator[Exchange]:
         return iter(self.exchanges)
 
     def __len__(self) -> int:
         return len(self.exchanges)
-
-    def derive(self, view: Callable[[History], Derived]) -> Derived:
-        """``view(self)``, computed once."""
-        if view not in self._derived:
-            self._derived[view] = view(self)
-        result: Derived = self._derived[view]
-        return result
 
     def intended(self, *intents: str, method: str | None = None) -> list[Exchange]:
         """Exchanges sent with one of these intents, and optionally of one method."""

@@ -1,4 +1,4 @@
-"""A property that is worked out when it is first asked for, and then kept."""
+"""What is worked out when it is first asked for, and then kept: a property, or a view."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
+Seen = TypeVar("Seen", bound="Views")
 
 
 class once(Generic[Owner, Value]):
@@ -29,3 +30,15 @@ class once(Generic[Owner, Value]):
             return self
         value = owner.__dict__[self._name] = self._function(owner)
         return value
+
+
+class Views:
+    """Keeps what is derived from it. It must not change any more once something is."""
+
+    def derive(self: Seen, view: Callable[[Seen], Value]) -> Value:
+        """``view(self)``, computed once."""
+        derived: dict[Callable[..., Any], Any] = self.__dict__.setdefault("_derived", {})
+        if view not in derived:
+            derived[view] = view(self)
+        result: Value = derived[view]
+        return result

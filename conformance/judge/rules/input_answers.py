@@ -8,6 +8,7 @@ from conformance.judge.asking import (
     ELICITATION,
     answers_of,
     fails_anyway,
+    first_without,
     open_before,
     reads_of_effect,
     requests_in,
@@ -93,7 +94,7 @@ def partial_answers_leave_the_rest_open(history: History) -> Iterator[Observatio
             yield not_offered("the server does not take answers in parts", update)
             continue
         reads = reads_of_effect(life, update, rest)
-        wrong = next((s for s in reads if not rest <= requests_in(s.task).keys()), None)
+        wrong = first_without(reads, rest)
         if wrong is not None and fails_anyway(life, wrong, lives(history)):
             yield unclear((update, wrong.exchange), "another task of the same call ended so too")
         elif wrong is not None and requests_in(wrong.task).keys() - waiting.keys():

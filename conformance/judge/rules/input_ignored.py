@@ -10,6 +10,7 @@ from conformance.judge.asking import (
     cancelled_before,
     end_of,
     fails_anyway,
+    first_without,
     found_in_outcome,
     next_sent,
     open_before,
@@ -129,7 +130,7 @@ def _nothing_happens(life: Life, probe: Exchange, known: Mapping[str, Life]) -> 
     reads = reads_of_effect(life, probe, waiting)
     if not waiting or not reads:
         return unclear(probe, "the task was not seen waiting before and after the answer")
-    moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
+    moved = first_without(reads, waiting.keys())
     if moved is not None and fails_anyway(life, moved, known):
         return unclear((probe, moved.exchange), "another task of the same call ended so too")
     if moved is not None:
@@ -318,7 +319,7 @@ def _what_is_open_stays_open(
     reads = reads_of_effect(life, probe, waiting)
     if unanswered(probe) or not waiting or waiting.keys() & answers_of(probe).keys() or not reads:
         return None
-    moved = next((s for s in reads if not waiting.keys() <= requests_in(s.task).keys()), None)
+    moved = first_without(reads, waiting.keys())
     if moved is None:
         return holds((probe, reads[-1].exchange))
     evidence = (probe, moved.exchange)
