@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from conformance.drive.draft import UNDECLARED
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Verdict, verdict_of
 from conformance.specification.names import EXTENSION, META_SUBSCRIPTION_ID
-from conformance.wire.exchange import Exchange, Fault, JsonObject
+from conformance.wire.exchange import HELD_UP, Exchange, Fault, JsonObject
 from conformance.wire.sse import Event
 from tests.builders import creation, exchange, handle, history, reading, task
 
@@ -209,6 +210,17 @@ def test_a_silent_stream_fails_only_after_a_long_time() -> None:
     assert judged(rule, creation(), long).verdict == "not-exercised"
     slow = [creation(f"t{n}", started=110.0 + n, ended=115.0 + n) for n in range(3)]
     assert judged(rule, *slow, long).verdict == "not-exercised"
+    # And so may one beside a suite that was held up itself.
+    held_up = replace(long, notes={HELD_UP: 8.0})
+    assert judged(rule, *others, held_up).verdict == "not-exercised"
+
+
+def test_a_silence_of_a_moment_says_nothing_however_short_the_wait() -> None:
+    rule = "notifications.acknowledged-first"
+    others = [creation(f"t{n}", started=100.1 + n / 10, ended=100.2 + n / 10) for n in range(3)]
+    for seconds, verdict in ((1.5, "not-exercised"), (4.0, "fail")):
+        silent = listen(content_type="text/event-stream", started=100.0, ended=100.0 + seconds)
+        assert judged(rule, *others, silent, max_wait=1).verdict == verdict
 
 
 # ---- unknown tasks ----------------------------------------------------------------------------

@@ -32,7 +32,15 @@ from conformance.specification.revisions import Revision, revision_named
 from conformance.specification.states import INPUT_REQUIRED, STATUSES, is_terminal
 from conformance.target.target import FIRST, Target
 from conformance.wire.client import Wire
-from conformance.wire.exchange import HELD_UP, ORDINARY, Exchange, Fault, JsonObject, Sent
+from conformance.wire.exchange import (
+    HELD_UP,
+    ORDINARY,
+    Exchange,
+    Fault,
+    JsonObject,
+    Sent,
+    certain_seconds,
+)
 from conformance.wire.history import Recorder
 from conformance.wire.parsing import parse_json
 from conformance.wire.secrets import Redactor
@@ -337,6 +345,11 @@ class Driver:
         if held_up < _TELLING_SECONDS / 10:
             return exchange
         return replace(exchange, notes={**exchange.notes, HELD_UP: round(held_up, 3)})
+
+    def certain_seconds_since(self, began: float) -> float:
+        """The seconds since this monotonic moment, without those that the suite was held up."""
+        now = time.monotonic()
+        return certain_seconds(now - began, self.session.pulse.held_up(began, now))
 
     def _places_for(self, exchange: Exchange) -> anyio.CapacityLimiter:
         """Among which others a request takes its turn."""

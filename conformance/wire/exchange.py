@@ -63,6 +63,16 @@ def _first_of_each(headers: Headers) -> dict[str, str]:
     return {name.lower(): value for name, value in reversed(headers)}
 
 
+def certain_seconds(passed: float, held_up: float) -> float:
+    """The seconds of those that passed that a server had, without those that the suite was held
+    up itself.
+
+    What holds up the suite is a busy machine, and it holds up a server on it as well: it counts
+    several times.
+    """
+    return max(passed - _HOLD_UPS_COUNT * held_up, 0.0)
+
+
 @dataclass(frozen=True)
 class Sent:
     """An HTTP request as it went out, secrets replaced."""
@@ -201,14 +211,10 @@ class Exchange:
 
     @once
     def certainly_took(self) -> float:
-        """The seconds that the answer took, without those that the suite was held up itself.
-
-        What holds up the suite is a busy machine, and it holds up a server on it as well: it
-        counts several times.
-        """
+        """The seconds that the answer took, as ``certain_seconds``."""
         held_up = self.notes.get(HELD_UP, 0.0)
-        waited = held_up * _HOLD_UPS_COUNT if isinstance(held_up, int | float) else 0.0
-        return max(self.ended - self.started - waited, 0.0)
+        known = held_up if isinstance(held_up, int | float) else 0.0
+        return certain_seconds(self.ended - self.started, known)
 
     @property
     def is_ordinary(self) -> bool:
