@@ -564,6 +564,14 @@ def test_a_task_that_fails_as_others_do_is_not_blamed_on_an_unknown_key() -> Non
     assert judged("input.unknown-key-ignored", *found).verdict == "not-exercised"
 
 
+def test_a_request_that_is_superseded_is_not_blamed_on_an_unknown_key() -> None:
+    rule = "input.unknown-key-ignored"
+    superseded = (*unknown(), asks({"year-3": FORM}))
+    assert judged(rule, *superseded).verdict == "not-exercised"
+    # What the result shows was taken, whatever was asked meanwhile.
+    assert judged(rule, *superseded, ended(STRAY)).verdict == "warn"
+
+
 def test_a_result_with_the_stray_answer_is_a_warning() -> None:
     found = (*unknown(), asks(), update(), ended(STRAY))
     assert judged("input.unknown-key-ignored", *found).verdict == "warn"

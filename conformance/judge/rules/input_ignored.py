@@ -126,23 +126,45 @@ def _stray_answer_used(life: Life, probe: Exchange) -> Observation | None:
 
 
 def _nothing_happens(life: Life, probe: Exchange, known: Mapping[str, Life]) -> Observation:
+    seen = _stays_open(
+        life,
+        probe,
+        known,
+        "ignore answers under keys that are not open: the task went on without an answer to what"
+        " it had asked",
+    )
+    if seen is None:
+        return unclear(probe, "the task was not seen waiting before and after the answer")
+    if seen.kind == BROKEN:
+        return seen
+    return _stray_answer_used(life, probe) or seen
+
+
+def _stays_open(
+    life: Life, probe: Exchange, known: Mapping[str, Life], note: str
+) -> Observation | None:
+    """Whether a task still asks what it asked before an answer that should not count; ``note``
+    tells what to do where it went on. ``None`` where it was not seen waiting before and after."""
     waiting = open_before(life, probe)
     reads = reads_of_effect(life, probe, waiting)
     if not waiting or not reads:
-        return unclear(probe, "the task was not seen waiting before and after the answer")
+        return None
     moved = first_without(reads, waiting.keys())
-    if moved is not None and fails_anyway(life, moved, known):
-        return unclear((probe, moved.exchange), "another task of the same call ended so too")
-    if moved is not None:
-        return broken(
-            (probe, moved.exchange),
-            "ignore answers under keys that are not open: the task went on without an answer to"
-            " what it had asked",
-            expected="status 'input_required' with the same requests",
-            found=f"status {moved.status!r}",
-            member="/result/status",
-        )
-    return _stray_answer_used(life, probe) or holds((probe, reads[-1].exchange))
+    if moved is None:
+        return holds((probe, reads[-1].exchange))
+    evidence = (probe, moved.exchange)
+    if fails_anyway(life, moved, known):
+        return unclear(evidence, "another task of the same call ended so too")
+    if requests_in(moved.task).keys() - waiting.keys():
+        # A request that is superseded by another need not be answered any more.
+        return unclear(evidence, "the task asks for something else instead")
+    return broken(
+        evidence,
+        note,
+        expected="status 'input_required' with the same requests",
+        found=f"status {moved.status!r}",
+        member="/result/status",
+    )
 
 
 def _rest_is_taken(history: History, life: Life, probe: Exchange) -> Observation:
@@ -315,26 +337,14 @@ def _what_is_open_stays_open(
 ) -> Observation | None:
     """An answer to keys that were answered before leaves open what the task asks besides, or has
     asked since. ``None`` where it asks for nothing else, or that was not seen."""
-    waiting = open_before(life, probe)
-    reads = reads_of_effect(life, probe, waiting)
-    if unanswered(probe) or not waiting or waiting.keys() & answers_of(probe).keys() or not reads:
+    if unanswered(probe) or open_before(life, probe).keys() & answers_of(probe).keys():
         return None
-    moved = first_without(reads, waiting.keys())
-    if moved is None:
-        return holds((probe, reads[-1].exchange))
-    evidence = (probe, moved.exchange)
-    if fails_anyway(life, moved, known):
-        return unclear(evidence, "another task of the same call ended so too")
-    if requests_in(moved.task).keys() - waiting.keys():
-        # A request that is superseded by another need not be answered any more.
-        return unclear(evidence, "the task asks for something else instead")
-    return broken(
-        evidence,
+    return _stays_open(
+        life,
+        probe,
+        known,
         "ignore an answer to a key that was answered before: the task went on without an answer"
         " to what it still asks",
-        expected="status 'input_required' with the same requests",
-        found=f"status {moved.status!r}",
-        member="/result/status",
     )
 
 
