@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from conformance.drive.driver import Created
+from conformance.specification.names import TASKS_GET
 from conformance.specification.states import INPUT_REQUIRED, is_terminal
 from conformance.target.roles import INPUT
 from conformance.wire.exchange import Exchange, JsonObject
@@ -105,6 +106,10 @@ class Followed:
         ttl = self.ttl
         made = self.created.exchange.started
         return ttl is not None and now < self.over_at and now - made > ttl * _GOOD_PART
+
+    def note_misdoing(self, method: str) -> None:
+        """Something wrong is being sent about it. Only a read changes nothing on any server."""
+        self.untouched = self.untouched and method == TASKS_GET
 
     def note(self, exchange: Exchange) -> None:
         """Take in what a read showed."""

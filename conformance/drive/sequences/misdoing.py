@@ -35,8 +35,7 @@ _UNKNOWN_VERSION = "2099-01-01"
 
 def _params(run: Performance, step: Step, followed: Followed) -> JsonObject:
     """Params that would be in order. Answers are sent only where the task was just seen to
-    wait for them: so what becomes of them shows. The task is taken for touched by them."""
-    followed.untouched = followed.untouched and step.how == TASKS_GET
+    wait for them: so what becomes of them shows."""
     params: JsonObject = {"taskId": followed.task_id}
     if step.how == TASKS_UPDATE:
         waiting = followed.open if followed.quiet else {}
@@ -55,6 +54,7 @@ async def undeclared(run: Performance, step: Step, followed: Followed, *, legacy
     capabilities = LEGACY_DECLARED if legacy else UNDECLARED
     draft = run.driver.draft(step.how, _params(run, step, followed), capabilities=capabilities)
     intent = "legacy-declaration" if legacy and step.how == TASKS_GET else "undeclared"
+    followed.note_misdoing(step.how)
     await run.driver.send(draft, intent, control=_control(step, followed), **run.travel(step))
 
 
@@ -62,6 +62,7 @@ async def mislabelled(run: Performance, step: Step, followed: Followed) -> None:
     """A request about a task with a header that says something other than the body."""
     draft = run.driver.draft(step.how, _params(run, step, followed))
     draft, intent = _with_wrong_header(run, step, followed, draft)
+    followed.note_misdoing(step.how)
     await run.driver.send(draft, intent, control=_control(step, followed), **run.travel(step))
 
 
@@ -91,6 +92,7 @@ async def foreign(run: Performance, step: Step, followed: Followed) -> None:
     draft = run.driver.draft(step.how, _params(run, step, followed))
     intent = "foreign" if caller == SECOND else "unauthenticated"
     control = _control(step, followed)
+    followed.note_misdoing(step.how)
     await run.driver.send(draft, intent, caller=caller, control=control, **run.travel(step))
 
 
@@ -157,6 +159,7 @@ async def broken(run: Performance, step: Step, followed: Followed) -> None:
         # A careless server may take what is left of the answers.
         followed.quiet = False
         followed.sent |= keys
+    followed.note_misdoing(step.how)
     exchange = await run.driver.send(draft, intent, control=control, **run.travel(step))
     if exchange.error is not None:
         followed.sent -= keys - followed.answered.keys()
