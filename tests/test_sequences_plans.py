@@ -310,6 +310,42 @@ def test_no_more_is_tried_than_may_be() -> None:
     assert length(shortest) <= length(_LONG)
 
 
+def test_time_is_kept_for_doing_it_alone() -> None:
+    """Each attempt takes a second, and company only disturbs: little would come of it."""
+    seconds, at_work = 60.0, 0
+
+    async def attempt(plan: Plan) -> bool:
+        nonlocal seconds, at_work
+        seconds, at_work = seconds - 1, at_work + 1
+        await anyio.sleep(0)
+        company = at_work > 1
+        at_work -= 1
+        remaining = iter([(step.do, step.task) for step in flat(plan)])
+        wanted = (("create", 1), ("create", 2), ("read", 1))
+        return not company and all(step in remaining for step in wanted)
+
+    makes = tuple(Step("create", number) for number in range(1, 13))
+    plan = (*makes, Step("cancel", 4), Step("read", 5), Step("cancel", 6))
+    shrinking = Shrinking(attempt, attempts=500, seconds_left=lambda: seconds)
+    shortest = anyio.run(shrinking.shortest, plan)
+    assert [step.do for step in shortest] == ["create", "create", "read"]
+
+
+def test_of_many_steps_that_could_go_one_by_one_some_must_stay() -> None:
+    """Which those are is found in few attempts."""
+    tried = 0
+
+    async def attempt(plan: Plan) -> bool:
+        nonlocal tried
+        tried += 1
+        return sum(step.do == "read" for step in plan) >= 3 and plan[0].do == "create"
+
+    plan = (Step("create", 1), *(Step("read", 1, "paced", OTHER) for _ in range(20)))
+    shortest = anyio.run(Shrinking(attempt, attempts=500, at_once=1).shortest, plan)
+    assert [step.do for step in shortest] == ["create", "read", "read", "read"]
+    assert tried < 50
+
+
 def test_what_shows_only_in_company_is_found_one_at_a_time() -> None:
     """Of several attempts at once every one shows; alone, only what really does."""
     at_work = 0

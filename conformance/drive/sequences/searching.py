@@ -33,7 +33,7 @@ from conformance.drive.sequences.judging import blocked_by, rules_for_sequences,
 from conformance.drive.sequences.performing import NEEDS_PATIENCE, Performance, Performed
 from conformance.drive.sequences.plan_maker import PlanMaker
 from conformance.drive.sequences.shrinking import Shrinking
-from conformance.drive.sequences.steps import Plan, contains, length
+from conformance.drive.sequences.steps import Plan, contains, key, length
 from conformance.drive.sequences.tools import Toolbox, toolbox
 from conformance.judge.asking import long_enough
 from conformance.judge.verdict import Verdict
@@ -163,11 +163,11 @@ def full_patience(circumstances: Circumstances) -> float:
     return long_enough(History((), circumstances)) + 0.2
 
 
-def _to_repeat(sequences: Iterable[Sequence]) -> Iterator[Plan]:
+def _to_repeat(plans: Iterable[Plan]) -> Iterator[Plan]:
     """The plans of sequences, to see whether they show again what they showed; each more than
     once, since a server does not take the same time each time. Those in which things happen at
     the same time may come out another way more easily, and are done more often."""
-    plans = [sequence.plan for sequence in sequences]
+    plans = [plan for plan in plans if plan]
     for turn in range(_RACES):
         for plan in plans:
             if turn < _TIMES or any(step.do == "together" for step in plan):
@@ -252,12 +252,15 @@ class Settling:
     async def _settled(self, rule_id: str, sequences: list[Sequence]) -> bool:
         """Whether a rule was seen broken again, or what was seen has another cause."""
         explained = False
-        for plan in _to_repeat(sequences[:_ENOUGH]):
+        for plan in _to_repeat(s.plan for s in sequences[:_ENOUGH]):
             again = await self._perform(plan, self._patience_for(rule_id), "again")
             if again is None:
                 return explained
             self._in_vain[rule_id] = again
-            if rule_id in self._violations(again):
+            broken = self._violations(again)
+            if explained and self._found & broken.keys():
+                continue  # most likely explained by the same
+            if rule_id in broken:
                 if await self._found_again(rule_id, plan, again):
                     return True
                 explained = True
@@ -266,11 +269,8 @@ class Settling:
     async def _settled_in_company(self, rule_id: str, sequences: list[Sequence]) -> bool:
         """Whether a rule was broken again together with what others did at the same time. Where
         a server mixes up tasks of different sequences, nothing less shows it."""
-        for sequence in sequences[:_ENOUGH]:
-            if not sequence.company:
-                continue
-            patience = self._patience_for(rule_id)
-            again = await self._perform(sequence.company, patience, "company")
+        for plan in _to_repeat(s.company for s in sequences[:_ENOUGH]):
+            again = await self._perform(plan, self._patience_for(rule_id), "company")
             if again is None:
                 return False
             if rule_id in self._violations(again):
@@ -284,6 +284,7 @@ class Settling:
         """Make what was found short, and keep it. Returns whether it is kept under this rule."""
         only_in_time = rule_id == NEEDS_PATIENCE
         besides: dict[str, Plan] = {}
+        shown: dict[str, Performed] = {}
 
         async def shows(shorter: Plan) -> bool:
             patience = _SHORT_PATIENCE if only_in_time else 0.0
@@ -294,16 +295,19 @@ class Settling:
             for other in broken:
                 if other not in besides or length(shorter) < length(besides[other]):
                     besides[other] = shorter
+            if rule_id in broken:
+                shown[key(shorter)] = performed
             return rule_id in broken or (only_in_time and rule_id in performed.suspected)
 
-        shrinking = Shrinking(shows, self._extent.attempts, at_once)
+        shrinking = Shrinking(shows, self._extent.attempts, at_once, self._session.remaining)
         shortest = await shrinking.shortest(plan)
         patience = self._patience_for(rule_id)
         name = found_path(self._folder, rule_id).stem
         final = await self._perform(shortest, patience, name)
         if final is None or rule_id not in self._violations(final):
-            # It shows, though not each time: what was seen first is evidence enough.
-            shortest, final = plan, again
+            # It does not show each time, or no time is left: what was seen is evidence enough.
+            seen = shown.get(key(shortest))
+            shortest, final = (shortest, seen) if seen is not None else (plan, again)
         elif await self._is_explained(shortest, besides):
             return False
         self._write(rule_id, shortest, final)

@@ -9,25 +9,40 @@ begins anew.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import anyio
 
 from conformance.drive.sequences.steps import ALOOF, MAIN, WAYS, Plan, Step, key, length, renumbered
 
+# This part of the attempts is made alone.
+_RESERVE = 3
+
 # Whether a plan, done on fresh tasks, shows what is looked for.
 Attempt = Callable[[Plan], Awaitable[bool]]
+
+# A plan that is tried alone may use all of the time and of the attempts; in company it leaves this
+# part of them for afterwards.
+_FOR_AFTERWARDS = 1 / 3
+_AGES = 1e9
 
 
 @dataclass
 class Shrinking:
     """``attempts`` bounds how many plans are tried, ``at_once`` how many of them at the same
-    time; ``tried`` remembers them."""
+    time; ``seconds_left`` says how much time there is; ``tried`` remembers them."""
 
     attempt: Attempt
     attempts: int
     at_once: int = 8
+    seconds_left: Callable[[], float] = lambda: _AGES
     tried: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._attempts_at_first = self.attempts
+        self._seconds_at_first = self.seconds_left()
 
     async def shortest(self, plan: Plan) -> Plan:
         """The shortest plan found. ``plan`` itself is known to show, when done alone."""
@@ -41,15 +56,27 @@ class Shrinking:
         # Company may as well have hidden that a shorter one shows.
         return await self._with_no_step_too_many(quick, 1)
 
+    def _may_go_on(self, at_once: int) -> bool:
+        kept = _FOR_AFTERWARDS if at_once > 1 else 0.0
+        enough_time = self.seconds_left() > kept * self._seconds_at_first
+        return enough_time and self.attempts > kept * self._attempts_at_first
+
     async def _reduced(self, plan: Plan, at_once: int) -> Plan:
         """The plan with no step that could be left out, and none that could be plainer."""
         best, before = plan, None
-        while best != before and self.attempts > 0:
+        while best != before and self._may_go_on(at_once):
             before = best
             best = await self._with_no_step_too_many(best, at_once)
-            while plainer := await self._first_that_shows(list(_plainer(best)), at_once):
-                best = plainer
+            best = await self._plainest(best, at_once)
         return best
+
+    async def _plainest(self, plan: Plan, at_once: int) -> Plan:
+        while plainer := list(_plainer(plan)):
+            shown = await self._first_that_shows(plainer, at_once)
+            if shown is None:
+                break
+            plan = plainer[shown]
+        return plan
 
     async def _with_no_step_too_many(self, plan: Plan, at_once: int) -> Plan:
         while (shorter := await self._without_steps(plan, at_once)) != plan:
@@ -59,26 +86,42 @@ class Shrinking:
     async def _without_steps(self, plan: Plan, at_once: int) -> Plan:
         """Leave out what can be left out: first much at a time, then whatever single steps."""
         halves = [p for p in _without_parts(plan) if length(p) < length(plan)]
-        shorter = await self._first_that_shows(halves, at_once)
-        if shorter is not None:
-            return shorter
+        shown = await self._first_that_shows(halves, at_once)
+        if shown is not None:
+            return halves[shown]
         singles = list(_without_one(plan))
-        shown = await self._which_show([p for _, p in singles], at_once)
-        needless = [place for (place, _), shows in zip(singles, shown, strict=True) if shows]
-        if len(needless) > 1:
-            # Each can go by itself; most often all of them can go together.
-            together = renumbered(_leaving_out(plan, set(needless)))
-            if await self._shows(together):
-                return together
-        return next((p for (_, p), shows in zip(singles, shown, strict=True) if shows), plan)
+        each = await self._which_show([p for _, p in singles], at_once)
+        needless = [place for (place, _), shows in zip(singles, each, strict=True) if shows]
+        gone = await self._can_go(plan, needless, frozenset(), at_once)
+        return renumbered(_leaving_out(plan, gone)) if gone else plan
 
-    async def _first_that_shows(self, plans: Sequence[Plan], at_once: int) -> Plan | None:
+    async def _can_go(
+        self, plan: Plan, needless: Sequence[int], gone: frozenset[int], at_once: int
+    ) -> frozenset[int]:
+        """Which places can go together: those that are gone, and as many as can be of those
+        that can go by themselves. Most often all of them can, so much is tried first."""
+        if not needless:
+            return gone
+        half = len(needless) // 2
+        parts = [needless, needless[:half], needless[half:]] if half else [needless]
+        shorter = [renumbered(_leaving_out(plan, gone.union(part))) for part in parts]
+        shown = await self._first_that_shows(shorter, at_once)
+        if shown is not None:
+            rest = [place for place in needless if place not in parts[shown]]
+            return await self._can_go(plan, rest, gone.union(parts[shown]), at_once)
+        for part in parts[1:]:
+            gone = await self._can_go(plan, part, gone, at_once)
+        return gone
+
+    async def _first_that_shows(self, plans: Sequence[Plan], at_once: int) -> int | None:
+        """The place of the first of these plans that shows; of several that are tried at the
+        same time, of the shortest."""
         for start in range(0, len(plans), at_once):
             several = plans[start : start + at_once]
             shown = await self._which_show(several, at_once)
-            for candidate, shows in zip(several, shown, strict=True):
-                if shows:
-                    return candidate
+            places = [start + n for n, shows in enumerate(shown) if shows]
+            if places:
+                return min(places, key=lambda place: length(plans[place]))
         return None
 
     async def _which_show(self, plans: Sequence[Plan], at_once: int) -> list[bool]:
@@ -87,19 +130,19 @@ class Shrinking:
 
         async def one(index: int) -> None:
             async with places:
-                shown[index] = await self._shows(plans[index])
+                shown[index] = await self._shows(plans[index], at_once)
 
         async with anyio.create_task_group() as group:
             for index in range(len(plans)):
                 group.start_soon(one, index)
         return shown
 
-    async def _shows(self, plan: Plan) -> bool:
+    async def _shows(self, plan: Plan, at_once: int) -> bool:
         if not plan:
             return False
         name = key(plan)
         if name not in self.tried:
-            if self.attempts <= 0:
+            if not self._may_go_on(at_once):
                 return False
             self.attempts -= 1
             self.tried[name] = await self.attempt(plan)
@@ -110,11 +153,16 @@ class Shrinking:
 
 
 def _without_parts(plan: Plan) -> Iterator[Plan]:
-    """The plan without all but some of its tasks, and without halves and quarters of it."""
+    """The plan without all but one or two of its tasks, without one of them, and without halves
+    and quarters of it."""
     numbers = [step.task for step in plan if step.makes]
-    for number in numbers:
-        if len(numbers) > 2:
+    if len(numbers) > 2:
+        for number in numbers:
             yield renumbered([s for s in plan if s.task in (0, number)])
+    if len(numbers) > 3:
+        # What a server mixes up was most often made in a row.
+        for pair in pairwise(numbers):
+            yield renumbered([s for s in plan if s.task in (0, *pair)])
     for number in reversed(numbers):
         if len(numbers) > 1:
             yield renumbered([s for s in plan if s.task != number])
@@ -132,7 +180,7 @@ def _without_one(plan: Plan) -> Iterator[tuple[int, Plan]]:
             yield place, shorter
 
 
-def _leaving_out(plan: Plan, places: set[int]) -> Plan:
+def _leaving_out(plan: Plan, places: AbstractSet[int]) -> Plan:
     return tuple(step for place, step in enumerate(plan) if place not in places)
 
 
