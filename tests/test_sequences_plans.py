@@ -331,6 +331,17 @@ def test_time_is_kept_for_doing_it_alone() -> None:
     assert [step.do for step in shortest] == ["create", "create", "read"]
 
 
+def test_looks_that_only_take_their_time_become_one_wait() -> None:
+    async def attempt(plan: Plan) -> bool:
+        seconds = sum(2 if step.how == "over" else step.do in ("read", "wait") for step in plan)
+        return {"create", "answer"} <= {step.do for step in plan} and seconds >= 2
+
+    looks = (Step("wait", 1, "input"), Step("read", 1), Step("read", 1, "paced", OTHER))
+    plan = (Step("create", 1), Step("answer", 1), *looks)
+    shortest = anyio.run(Shrinking(attempt, attempts=100).shortest, plan)
+    assert [(step.do, step.how) for step in shortest[2:]] == [("wait", "over")]
+
+
 def test_of_many_steps_that_could_go_one_by_one_some_must_stay() -> None:
     """Which those are is found in few attempts."""
     tried = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import anyio
 
@@ -86,6 +86,7 @@ class Shrinking:
     async def _without_steps(self, plan: Plan, at_once: int) -> Plan:
         """Leave out what can be left out: first much at a time, then whatever single steps."""
         halves = [p for p in _without_parts(plan) if length(p) < length(plan)]
+        halves += _with_one_wait(plan)
         shown = await self._first_that_shows(halves, at_once)
         if shown is not None:
             return halves[shown]
@@ -171,6 +172,23 @@ def _without_parts(plan: Plan) -> Iterator[Plan]:
         if size > 1:
             for start in range(0, len(plan), size):
                 yield renumbered(plan[:start] + plan[start + size :])
+
+
+def _with_one_wait(plan: Plan) -> Iterator[Plan]:
+    """Plans in which several looks at a task in a row are one wait: for its end, or until its
+    time is over. Each of them may be needed, if only since it takes its time."""
+    start = 0
+    for task, steps in groupby(plan, key=_looked_at):
+        end = start + len(list(steps))
+        if task and end > start + 1:
+            for how in ("over", "end"):
+                yield (*plan[:start], Step("wait", task, how), *plan[end:])
+        start = end
+
+
+def _looked_at(step: Step) -> int:
+    """The number of the task that a step looks at, or 0."""
+    return step.task if step.do in ("read", "wait") else 0
 
 
 def _without_one(plan: Plan) -> Iterator[tuple[int, Plan]]:
