@@ -61,6 +61,8 @@ ECHO_LETTERS = 5
 # A read that began this long after the handle came, and still saw the task at work, makes
 # it slow enough to be met half way by a second request.
 SLOW_SECONDS = 0.4
+# An answer that took less says nothing about what it waited for.
+NOTICEABLE_SECONDS = 0.5
 
 
 def roles_seen(history: History) -> dict[str, frozenset[str]]:

@@ -23,14 +23,12 @@ from conformance.drive.scenario import scenario
 from conformance.drive.surroundings import ToolUse
 from conformance.drive.trying import is_soon_done
 from conformance.specification.states import COMPLETED, FAILED
-from conformance.target.roles import PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
+from conformance.target.roles import NOTICEABLE_SECONDS, PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
 from conformance.wire.exchange import Exchange
 
 # A server that takes longer to acknowledge is asked something else meanwhile.
 _PATIENCE_SECONDS = 0.2
 _QUESTIONS = 5
-# Where much is going on, answers that take longer may be its doing.
-_SOON_SECONDS = 0.5
 # Where much is going on, a task of a second may end before its cancellation arrives.
 _ATTEMPTS = 3
 
@@ -87,7 +85,8 @@ async def _says_enough(driver: Driver, tool: ToolUse) -> bool:
     read = await driver.get(task_id)
     await driver.cancel(task_id, "cancel-again")
     await driver.wait_for_end(task_id)
-    was_soon = cancelled.ended - cancelled.started < _SOON_SECONDS
+    # Where much is going on, an answer that takes longer may be its doing.
+    was_soon = cancelled.ended - cancelled.started < NOTICEABLE_SECONDS
     return not _had_ended(read) and (was_soon or not is_soon_done(tool))
 
 

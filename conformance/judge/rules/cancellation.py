@@ -17,7 +17,7 @@ from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import tasks
 from conformance.specification.names import INVALID_PARAMS, TASKS_CANCEL
 from conformance.specification.states import CANCELLED, COMPLETED, FAILED, PAYLOAD_OF, WORKING
-from conformance.target.roles import SLOW, TASK
+from conformance.target.roles import NOTICEABLE_SECONDS, SLOW, TASK
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 from conformance.wire.parsing import dump_json
@@ -38,8 +38,6 @@ _MEMBERS_OF_A_TASK = (
     "error",
     "inputRequests",
 )
-# An acknowledgement that took less says nothing about what it waited for.
-_NOTICEABLE_SECONDS = 0.5
 # So many other requests, answered in a row meanwhile, say that the server is not just busy.
 _QUICK_ANSWERS = 3
 
@@ -360,7 +358,7 @@ def acknowledgement_is_prompt(history: History) -> Iterator[Observation]:
             yield unclear(cancel, refused_beforehand(cancel) or cancel.outcome)
             continue
         took = cancel.ended - cancel.started
-        if took < _NOTICEABLE_SECONDS:
+        if took < NOTICEABLE_SECONDS:
             if _was_live(history, life, cancel):
                 prompt += 1
                 yield holds(cancel)
@@ -369,7 +367,7 @@ def acknowledgement_is_prompt(history: History) -> Iterator[Observation]:
             continue
         meanwhile = _quick_answers_meanwhile(history, cancel)
         after = next((s for s in life.seen_by_reading() if s.began >= cancel.ended), None)
-        certain = cancel.certainly_took >= _NOTICEABLE_SECONDS and len(meanwhile) >= _QUICK_ANSWERS
+        certain = cancel.certainly_took >= NOTICEABLE_SECONDS and len(meanwhile) >= _QUICK_ANSWERS
         if not certain or after is None or not after.terminal:
             yield unclear(cancel, f"it took {took:.1f} s, but not for sure to await the work")
             continue

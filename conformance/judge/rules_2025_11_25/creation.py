@@ -28,7 +28,7 @@ from conformance.specification.names import TOOLS_CALL
 from conformance.specification.revisions import revision_named
 from conformance.specification.schemas import problems
 from conformance.specification.states import INPUT_REQUIRED, WORKING
-from conformance.target.roles import TASK
+from conformance.target.roles import NOTICEABLE_SECONDS, TASK
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
@@ -218,8 +218,7 @@ def handle_carries_no_result(history: History) -> Iterator[Observation]:
             yield holds(call)
 
 
-# A handle that took less says nothing; nor does one of a server that is slow in everything.
-_NOTICEABLE_SECONDS = 0.5
+# A server may be slow in everything: a handle must take so many times as long as a read.
 _MUCH_LONGER = 3.0
 _MANY = 2
 
@@ -265,7 +264,7 @@ def _waited(life: Life) -> bool:
     call, read = life.creation, life.seen_by_reading()[0].exchange
     return (
         call is not None
-        and call.certainly_took >= _NOTICEABLE_SECONDS
+        and call.certainly_took >= NOTICEABLE_SECONDS
         and call.certainly_took >= _MUCH_LONGER * (read.ended - read.started)
     )
 
