@@ -1,0 +1,104 @@
+// Calls every tool of a server with the official client of the Tasks extension, answers what it
+// is asked, and prints, a line each, what became of the call.
+import { withTasks } from "@modelcontextprotocol/ext-tasks/client";
+
+const [url] = process.argv.slice(2);
+const META = "io.modelcontextprotocol/";
+const VERSION = "2026-07-28";
+const meta = {
+  [`${META}protocolVersion`]: VERSION,
+  [`${META}clientInfo`]: { name: "official-client", version: "1" },
+  [`${META}clientCapabilities`]: {
+    elicitation: { form: {}, url: {} },
+    sampling: {},
+    roots: {},
+    extensions: { [`${META}tasks`]: {} },
+  },
+};
+
+let requests = 0;
+
+async function dispatch(request, options) {
+  const params = { ...request.params, _meta: { ...request.params?._meta, ...meta } };
+  const named = request.method === "tools/call" ? { "Mcp-Name": params.name } : {};
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": VERSION,
+      "Mcp-Method": request.method,
+      ...named,
+      ...options?.context?.headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: ++requests, method: request.method, params }),
+  });
+  const text = await response.text();
+  const streamed = response.headers.get("content-type")?.toLowerCase().includes("event-stream");
+  const data = text.split(/\r?\n/).filter((line) => line.startsWith("data:"));
+  const message = JSON.parse(streamed ? data.at(-1).slice(5) : text);
+  if ("error" in message) return { kind: "error", error: message.error };
+  return { kind: "result", result: message.result };
+}
+
+const never = () => () => {};
+const port = {
+  endpointId: "server-under-test",
+  taskCapabilities: { generation: "v2", capabilities: {} },
+  invalidated: false,
+  dispatch,
+  onServerRequest: never,
+  onNotification: never,
+  onInvalidated: never,
+};
+
+function plausible(schema) {
+  if (schema.enum !== undefined) return schema.enum[0];
+  switch (schema.type) {
+    case "string":
+      return "official";
+    case "integer":
+    case "number":
+      return schema.minimum ?? 1;
+    case "boolean":
+      return true;
+    case "array":
+      return [];
+    default:
+      return {};
+  }
+}
+
+function filled(schema) {
+  const properties = Object.entries(schema.properties ?? {});
+  return Object.fromEntries(properties.map(([name, each]) => [name, plausible(each)]));
+}
+
+async function answer(request) {
+  if (request.kind === "roots") return { roots: [{ uri: "file:///official" }] };
+  if (request.kind === "sampling")
+    return { model: "official", role: "assistant", content: { type: "text", text: "official" } };
+  const form = request.params.requestedSchema;
+  return form === undefined ? { action: "accept" } : { action: "accept", content: filled(form) };
+}
+
+const problems = [];
+const session = withTasks(port, {
+  onInputRequest: answer,
+  onError: (error) => problems.push(error.message),
+});
+const { result } = await dispatch({ method: "tools/list" });
+for (const tool of result.tools) {
+  const told = { tool: tool.name };
+  try {
+    const execution = await session.callTool(tool.name, filled(tool.inputSchema));
+    const { outcome } = await execution.settle();
+    Object.assign(told, { kind: execution.kind, status: outcome.status });
+    told.isError = outcome.result?.isError ?? false;
+  } catch (error) {
+    told.problem = `${error.name}: ${error.message}`;
+  }
+  console.log(JSON.stringify(told));
+}
+for (const problem of problems) console.log(JSON.stringify({ problem }));
+await session.close();
