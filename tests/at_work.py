@@ -9,17 +9,19 @@ from pathlib import Path
 
 import anyio
 
+from conformance.drive.driver import Driver
 from conformance.drive.running import new_session, new_wire
 from conformance.drive.sequences import extents
-from conformance.drive.sequences.finds import Sequence, is_sequence, read_sequence
+from conformance.drive.sequences.finds import Sequence, is_sequence, read_sequence, write_seen
 from conformance.drive.sequences.judging import rules_for_sequences, violations
 from conformance.drive.sequences.performing import Performance, Performed
-from conformance.drive.sequences.searching import full_patience
+from conformance.drive.sequences.searching import Settling, full_patience
 from conformance.drive.sequences.steps import Plan
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.judge.verdict import Verdict
 from conformance.run import Telling, circumstances_of, drive
 from conformance.target.target import Target
+from conformance.wire.history import HistoryWriter
 from fixtures.faults import load_faults
 from fixtures.reference.tools import TOOLS
 from fixtures.serve import Settings, running
@@ -141,6 +143,27 @@ def searched(
         if is_sequence(path)
     }
     return Searched(folder, driven.seconds, driven.cut_short, found)
+
+
+def settled(target: Target, folder: Path, plan: Plan, *rules: str) -> dict[str, Sequence]:
+    """What becomes of a sequence that was seen to break rules: what is found, by its rule."""
+    anyio.run(_settle, target, folder, Sequence(plan, rules))
+    found = map(read_sequence, sorted(folder.glob("sequences.*.jsonl")))
+    return {sequence.rules[0]: sequence for sequence in found}
+
+
+async def _settle(target: Target, folder: Path, seen: Sequence) -> None:
+    circumstances = circumstances_of(target, "")
+    surroundings = Surroundings(tools=reference_tools(), extension=True)
+    async with new_wire(target) as wire:
+        session = new_session(target, surroundings, wire, seconds=300.0)
+        known = replace(seen, circumstances=circumstances, tools=surroundings.tools)
+        write_seen(folder, "search", 1, known, session.redactor)
+        writer = HistoryWriter(folder / "settling.jsonl", circumstances)
+        try:
+            await Settling(Driver(session, "settling", writer)).run()
+        finally:
+            writer.close()
 
 
 @contextmanager

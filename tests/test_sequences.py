@@ -35,7 +35,7 @@ from fixtures.reference.envelope import Request
 from fixtures.reference.protocol import JSONObject
 from fixtures.reference.server import Server
 from fixtures.serve import Settings, running
-from tests.at_work import extent, performed, reference_tools, searched, two_callers
+from tests.at_work import extent, performed, reference_tools, searched, settled, two_callers
 from tests.builders import creation, history
 from tests.commands import command, done, process
 
@@ -111,6 +111,20 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Sequence]:
     sequence = result.of("input.ack-empty")
     assert sequence is not None
     return folder, sequence
+
+
+def test_what_happens_anyway_is_not_blamed_on_the_last_request(tmp_path: Path) -> None:
+    """A task that is no longer cancelled when it is read again, with an answer in between."""
+    fault = "deep-cancelling-partly-answered-task-does-not-last"
+    *beginning, _ = SHORTEST[fault]
+    answer = {"do": "answer", "task": 1, "how": "unknown"}
+    with two_callers(fault) as target:
+        plan = from_json([*beginning, answer])
+        ((_, broken),) = performed(target, plan)
+        assert set(broken) == {"input.terminal-unaffected"}
+        found = settled(target, tmp_path, plan, *broken)
+    assert set(found) == {"lifecycle.legal-transitions"}
+    assert length(found["lifecycle.legal-transitions"].plan) == len(SHORTEST[fault])
 
 
 def test_a_deep_fault_is_found_and_made_small(found: tuple[Path, Sequence]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.drive.sequences.breaking import breakages, broken_params
 from conformance.drive.sequences.planning import PROFILE, STEPS, plans
-from conformance.drive.sequences.shrinking import Shrinking
+from conformance.drive.sequences.shrinking import Shrinking, looking_instead
 from conformance.drive.sequences.steps import (
     MAIN,
     OTHER,
@@ -372,6 +372,12 @@ def test_what_shows_only_in_company_is_found_one_at_a_time() -> None:
 
     shortest = anyio.run(Shrinking(attempt, attempts=500).shortest, _LONG)
     assert [step.do for step in shortest] == ["create", "answer", "cancel"]
+
+
+def test_the_last_step_that_might_change_a_task_is_replaced_by_a_look() -> None:
+    plan = (Step("create", 1), Step("create", 2), Step("cancel", 1), Step("read", 2))
+    assert looking_instead(plan) == (*plan[:2], Step("read", 1), plan[3])
+    assert looking_instead(plan[:2]) is None
 
 
 def test_no_callback_of_the_collector_is_left_behind() -> None:

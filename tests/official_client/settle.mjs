@@ -18,6 +18,19 @@ const meta = {
 
 let requests = 0;
 
+// The events of a stream, of which one is the answer and the others are notifications.
+function answerAmong(stream) {
+  const events = stream.split(/\r?\n\r?\n/).map((event) =>
+    event
+      .split(/\r?\n/)
+      .filter((line) => line.startsWith("data:"))
+      .map((line) => line.slice(5))
+      .join("\n"),
+  );
+  const messages = events.filter((data) => data.trim()).map((data) => JSON.parse(data));
+  return messages.find((message) => !("method" in message));
+}
+
 async function dispatch(request, options) {
   const params = { ...request.params, _meta: { ...request.params?._meta, ...meta } };
   const named = request.method === "tools/call" ? { "Mcp-Name": params.name } : {};
@@ -35,8 +48,7 @@ async function dispatch(request, options) {
   });
   const text = await response.text();
   const streamed = response.headers.get("content-type")?.toLowerCase().includes("event-stream");
-  const data = text.split(/\r?\n/).filter((line) => line.startsWith("data:"));
-  const message = JSON.parse(streamed ? data.at(-1).slice(5) : text);
+  const message = streamed ? answerAmong(text) : JSON.parse(text);
   if ("error" in message) return { kind: "error", error: message.error };
   return { kind: "result", result: message.result };
 }

@@ -32,7 +32,7 @@ from conformance.drive.sequences.finds import (
 from conformance.drive.sequences.judging import blocked_by, rules_for_sequences, violations
 from conformance.drive.sequences.performing import NEEDS_PATIENCE, Performance, Performed
 from conformance.drive.sequences.plan_maker import PlanMaker
-from conformance.drive.sequences.shrinking import Shrinking
+from conformance.drive.sequences.shrinking import Shrinking, looking_instead
 from conformance.drive.sequences.steps import Plan, contains, key, length
 from conformance.drive.sequences.tools import Toolbox, toolbox
 from conformance.judge.asking import long_enough
@@ -253,14 +253,13 @@ class Settling:
         """Whether a rule was seen broken again, or what was seen has another cause."""
         explained = False
         for plan in _to_repeat(s.plan for s in sequences[:_ENOUGH]):
+            if explained and self._has_a_find(plan):
+                continue  # most likely explained by the same
             again = await self._perform(plan, self._patience_for(rule_id), "again")
             if again is None:
                 return explained
             self._in_vain[rule_id] = again
-            broken = self._violations(again)
-            if explained and self._found & broken.keys():
-                continue  # most likely explained by the same
-            if rule_id in broken:
+            if rule_id in self._violations(again):
                 if await self._found_again(rule_id, plan, again):
                     return True
                 explained = True
@@ -308,7 +307,9 @@ class Settling:
             # It does not show each time, or no time is left: what was seen is evidence enough.
             seen = shown.get(key(shortest))
             shortest, final = (shortest, seen) if seen is not None else (plan, again)
-        elif await self._is_explained(shortest, besides):
+        elif await self._is_explained(shortest, besides) or await self._happens_anyway(
+            rule_id, shortest, final
+        ):
             return False
         self._write(rule_id, shortest, final)
         return True
@@ -321,12 +322,29 @@ class Settling:
             same_end = contains(plan[-1:], fewer[-1:]) and contains(plan, fewer)
             if length(fewer) >= length(plan) or not same_end:
                 continue
-            if rule_id not in self._found:
-                again = await self._perform(fewer, self._patience_for(rule_id), "fewer")
-                if again is not None and rule_id in self._violations(again):
-                    await self._found_again(rule_id, fewer, again)
-            explained = explained or rule_id in self._found
+            explained = await self._is_found(rule_id, fewer) or explained
         return explained
+
+    async def _happens_anyway(self, rule_id: str, plan: Plan, final: Performed) -> bool:
+        """Whether a task is changed that is blamed on the last request sent to it, and only
+        looking at it breaks a rule too, one that was not broken before. That is kept instead."""
+        looking = looking_instead(plan)
+        looked = await self._perform(looking, 0.0, "looking") if looking is not None else None
+        if looking is None or looked is None:
+            return False
+        broken = self._violations(looked)
+        instead = next((r for r in broken if r not in self._violations(final)), None)
+        if rule_id in broken or instead is None:
+            return False
+        return await self._is_found(instead, looking)
+
+    async def _is_found(self, rule_id: str, plan: Plan) -> bool:
+        """Whether a rule is found to be broken, by this plan if not yet."""
+        if rule_id not in self._found:
+            again = await self._perform(plan, self._patience_for(rule_id), "instead")
+            if again is not None and rule_id in self._violations(again):
+                await self._found_again(rule_id, plan, again)
+        return rule_id in self._found
 
     def _write(self, rule_id: str, plan: Plan, performed: Performed) -> None:
         broken = tuple(self._violations(performed))
@@ -363,7 +381,11 @@ class Settling:
         """Whether what was found is in a sequence too, and explains it."""
         if rule_id in self._found or blocked_by(self._rules, rule_id, self._found):
             return True
-        return any(contains(sequence.plan, plan) for plan in self._plans)
+        return self._has_a_find(sequence.plan)
+
+    def _has_a_find(self, plan: Plan) -> bool:
+        """Whether a plan has all the steps of one that was found."""
+        return any(contains(plan, found) for found in self._plans)
 
     def _keep_unrepeated(self, rule_id: str, sequences: list[Sequence]) -> None:
         """What was seen and did not come back is kept as it was seen, and as it was then."""

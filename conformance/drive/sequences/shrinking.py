@@ -26,6 +26,7 @@ Attempt = Callable[[Plan], Awaitable[bool]]
 # A plan that is tried alone may use all of the time and of the attempts; in company it leaves this
 # part of them for afterwards.
 _FOR_AFTERWARDS = 1 / 3
+_TIMES_ALONE = 2
 _AGES = 1e9
 
 
@@ -49,12 +50,18 @@ class Shrinking:
         quick = await self._reduced(plan, self.at_once)
         if self.at_once == 1:
             return quick
-        alone = quick == plan or await self.attempt(quick)
         self.tried.clear()
-        if not alone:
+        if quick != plan and not await self._shows_alone(quick):
             return await self._reduced(plan, 1)
         # Company may as well have hidden that a shorter one shows.
         return await self._with_no_step_too_many(quick, 1)
+
+    async def _shows_alone(self, plan: Plan) -> bool:
+        """What was seen in company may take more than one time to show again."""
+        for _ in range(_TIMES_ALONE):
+            if await self.attempt(plan):
+                return True
+        return False
 
     def _may_go_on(self, at_once: int) -> bool:
         kept = _FOR_AFTERWARDS if at_once > 1 else 0.0
@@ -148,6 +155,21 @@ class Shrinking:
             self.attempts -= 1
             self.tried[name] = await self.attempt(plan)
         return self.tried[name]
+
+
+# ---- plans that differ in what is blamed ---------------------------------------------------
+
+_MAY_CHANGE = ("answer", "cancel", "undeclared", "legacy", "mislabelled", "foreign", "broken")
+
+
+def looking_instead(plan: Plan) -> Plan | None:
+    """The plan with a look at the task instead of the last step that might change it; ``None``
+    where there is no such step."""
+    for place in range(len(plan) - 1, -1, -1):
+        if plan[place].do in _MAY_CHANGE:
+            look = Step("read", plan[place].task)
+            return (*plan[:place], look, *plan[place + 1 :])
+    return None
 
 
 # ---- shorter plans -------------------------------------------------------------------------
