@@ -1,6 +1,7 @@
 // Calls every tool of a server with the official client of the Tasks extension, answers what it
 // is asked, and prints, a line each, what became of the call.
 import { withTasks } from "@modelcontextprotocol/ext-tasks/client";
+import { filled } from "./filled.mjs";
 
 const [url] = process.argv.slice(2);
 const META = "io.modelcontextprotocol/";
@@ -63,28 +64,6 @@ const port = {
   onNotification: never,
   onInvalidated: never,
 };
-
-function plausible(schema) {
-  if (schema.enum !== undefined) return schema.enum[0];
-  switch (schema.type) {
-    case "string":
-      return "official";
-    case "integer":
-    case "number":
-      return schema.minimum ?? 1;
-    case "boolean":
-      return true;
-    case "array":
-      return [];
-    default:
-      return {};
-  }
-}
-
-function filled(schema) {
-  const properties = Object.entries(schema.properties ?? {});
-  return Object.fromEntries(properties.map(([name, each]) => [name, plausible(each)]));
-}
 
 async function answer(request) {
   if (request.kind === "roots") return { roots: [{ uri: "file:///official" }] };
