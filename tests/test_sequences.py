@@ -9,16 +9,23 @@ from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
 
+import anyio
 import pytest
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from conformance.checking import check_target, judge_again
+from conformance.drive.driver import Created
+from conformance.drive.running import new_session, new_wire
+from conformance.drive.sequences.company import Company
 from conformance.drive.sequences.extents import extent_of, further_seconds
 from conformance.drive.sequences.finds import Sequence, read_counts, read_sequence, write_sequence
+from conformance.drive.sequences.followed import Followed
+from conformance.drive.sequences.performing import Performance
 from conformance.drive.sequences.planning import plans
 from conformance.drive.sequences.steps import Plan, Step, from_json, length
 from conformance.drive.sequences.tools import toolbox
+from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.errors import UsageError
 from conformance.judge.rule import catalogue
 from conformance.judge.sequences import ONCE, seen_once
@@ -27,7 +34,7 @@ from conformance.replay import replay_sequence
 from conformance.run import Telling
 from conformance.target.target import Target
 from conformance.wire.exchange import Exchange
-from conformance.wire.history import read
+from conformance.wire.history import Circumstances, read
 from conformance.wire.secrets import Redactor
 from fixtures.faults import FAULTS, Fault
 from fixtures.faults.deep import SHORTEST, Remembering
@@ -36,7 +43,7 @@ from fixtures.reference.protocol import JSONObject
 from fixtures.reference.server import Server
 from fixtures.serve import Settings, running
 from tests.at_work import extent, performed, reference_tools, searched, settled, two_callers
-from tests.builders import creation, history
+from tests.builders import creation, history, reading
 from tests.commands import command, done, process
 
 ACKNOWLEDGEMENT = "deep-acknowledgement-shows-cancelled-task"
@@ -296,6 +303,42 @@ class OnceOnly(Remembering):
             return answer
         self.told = True
         return {**answer, **self.task_members(task)}
+
+
+def test_whose_tasks_were_shown_had_to_do_with_it() -> None:
+    """Of what others did meanwhile, only what made and changed the task that is shown."""
+    told = anyio.run(_three_sequences_of_which_two_are_mixed_up)
+    assert [step.words for step in told] == [
+        "create task 1 (book_table)",
+        "create task 2 (book_table) on other",
+        "cancel task 2 on other",
+        "read task 1",
+    ]
+
+
+async def _three_sequences_of_which_two_are_mixed_up() -> Plan:
+    target = Target(url="http://127.0.0.1:1/mcp")
+    company = Company()
+    async with new_wire(target) as wire:
+        session = new_session(target, Surroundings(), wire, seconds=1.0)
+
+        def sequence(name: str, begun: float, plan: Plan, shown: str) -> Performance:
+            it = Performance(session, Circumstances(), name=name, slot=name, patience=0.0, rules={})
+            made = creation(f"{name}-task")
+            tool = ToolUse("book_table")
+            it.tasks[1] = Followed(1, Created(f"{name}-task", made, tool, {}), {})
+            it.begun += [(begun + place, step) for place, step in enumerate(plan)]
+            it.driver.writer.append(made)
+            it.driver.writer.append(reading(shown))
+            company.joins(it)
+            return it
+
+        create, cancel = Step("create", 1, tool="book_table"), Step("cancel", 1)
+        own = sequence("own", 1.0, (create, Step("read", 1)), "mixed-up-task")
+        own.begun[1] = (9.0, own.begun[1][1])
+        sequence("mixed-up", 2.0, (create, cancel), "mixed-up-task")
+        sequence("other", 3.0, (create, cancel), "other-task")
+        return company.of(own)
 
 
 def test_what_does_not_come_back_is_intermittent(

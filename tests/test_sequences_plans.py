@@ -27,6 +27,7 @@ from conformance.drive.sequences.steps import (
     length,
     renumbered,
     to_json,
+    unhurried,
 )
 from conformance.drive.sequences.tools import Toolbox, toolbox
 from conformance.drive.sequences.touring import stations
@@ -378,6 +379,13 @@ def test_the_last_step_that_might_change_a_task_is_replaced_by_a_look() -> None:
     plan = (Step("create", 1), Step("create", 2), Step("cancel", 1), Step("read", 2))
     assert looking_instead(plan) == (*plan[:2], Step("read", 1), plan[3])
     assert looking_instead(plan[:2]) is None
+
+
+def test_a_plan_is_done_without_hurry() -> None:
+    plan = (Step("create", 1), Step("other", 0, "list"), Step("cancel", 1))
+    assert [step.words for step in unhurried(plan)] == [
+        "create task 1", "other list", "wait while task 1", "cancel task 1",
+    ]  # fmt: skip
 
 
 def test_no_callback_of_the_collector_is_left_behind() -> None:

@@ -3,11 +3,13 @@ tasks of one with those of another."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from conformance.drive.sequences.followed import Followed
 from conformance.drive.sequences.performing import Performance
 from conformance.drive.sequences.steps import MAIN, OTHER, Plan, Step, renumbered
 
@@ -16,6 +18,8 @@ _WINDOW = 1.5
 _MOST_STEPS = 40
 # Tasks of the n-th of the others are numbered from so many times n.
 _NUMBERS = 1000
+# Shorter ids stand in other texts by chance; and so does whatever is found in so many sequences.
+_TELLING_LETTERS, _MOST_SHOWN = 6, 4
 
 
 class Company:
@@ -28,19 +32,45 @@ class Company:
         self._lately.append(performance)
 
     def of(self, own: Performance) -> Plan:
-        """The steps of a sequence and of all that went on beside it, in the order they were
-        begun, as one plan; empty where there was nobody else."""
+        """The steps of a sequence and of those that had to do with it, in the order they were
+        begun, as one plan; empty where there was nobody else. Those whose tasks it was shown
+        certainly had; where there are none, all may have that went on beside it lately."""
+        others = [p for p in self._lately if p is not own and p.begun]
+        shown = [other for other in others if _was_shown(own, other)]
+        if 0 < len(shown) <= _MOST_SHOWN:
+            return _together(own, shown, since=0.0)
         since = time.monotonic() - _WINDOW
-        steps = [(at, step) for at, step in own.begun]
-        others = [p for p in self._lately if p is not own and p.begun and p.begun[-1][0] >= since]
-        for number, other in enumerate(others, 1):
-            steps += _of_another(other.begun, since, number * _NUMBERS)
-        if len(steps) == len(own.begun):
-            return ()
-        steps.sort(key=lambda pair: pair[0])
-        latest = steps[-_MOST_STEPS:]
-        kept = [*(pair for pair in own.begun if pair not in latest), *latest]
-        return renumbered([step for _, step in kept])
+        return _together(own, [p for p in others if p.begun[-1][0] >= since], since)
+
+
+def _was_shown(own: Performance, other: Performance) -> bool:
+    """Whether a sequence was answered with something of a task of another one."""
+    known = [word for followed in other.tasks.values() for word in _words_of(followed)]
+    if not known:
+        return False
+    # One word may be a part of another one.
+    pattern = f"(?<![0-9A-Za-z])(?:{'|'.join(map(re.escape, known))})(?![0-9A-Za-z])"
+    wanted = re.compile(pattern.encode())
+    return any(e.seen is not None and wanted.search(e.seen.body) for e in own.exchanges)
+
+
+def _words_of(followed: Followed) -> Iterator[str]:
+    """What a task is known by: its id, and the words that its call was given."""
+    for word in (followed.task_id, followed.created.exchange.notes.get("marker")):
+        if isinstance(word, str) and len(word) >= _TELLING_LETTERS:
+            yield word
+
+
+def _together(own: Performance, others: Iterable[Performance], since: float) -> Plan:
+    steps = list(own.begun)
+    for number, other in enumerate(others, 1):
+        steps += _of_another(other.begun, since, number * _NUMBERS)
+    if len(steps) == len(own.begun):
+        return ()
+    steps.sort(key=lambda pair: pair[0])
+    latest = steps[-_MOST_STEPS:] if since else steps
+    kept = [*(pair for pair in own.begun if pair not in latest), *latest]
+    return renumbered([step for _, step in kept])
 
 
 def _of_another(

@@ -33,7 +33,7 @@ from conformance.drive.sequences.judging import blocked_by, rules_for_sequences,
 from conformance.drive.sequences.performing import NEEDS_PATIENCE, Performance, Performed
 from conformance.drive.sequences.plan_maker import PlanMaker
 from conformance.drive.sequences.shrinking import Shrinking, looking_instead
-from conformance.drive.sequences.steps import Plan, contains, key, length
+from conformance.drive.sequences.steps import Plan, contains, key, length, unhurried
 from conformance.drive.sequences.tools import Toolbox, toolbox
 from conformance.judge.asking import long_enough
 from conformance.judge.verdict import Verdict
@@ -166,12 +166,14 @@ def full_patience(circumstances: Circumstances) -> float:
 def _to_repeat(plans: Iterable[Plan]) -> Iterator[Plan]:
     """The plans of sequences, to see whether they show again what they showed; each more than
     once, since a server does not take the same time each time. Those in which things happen at
-    the same time may come out another way more easily, and are done more often."""
+    the same time may come out another way more easily, and are done more often. At last each
+    without hurry: when much is going on, what one waits for has happened sooner."""
     plans = [plan for plan in plans if plan]
     for turn in range(_RACES):
         for plan in plans:
             if turn < _TIMES or any(step.do == "together" for step in plan):
                 yield plan
+    yield from map(unhurried, plans)
 
 
 def counts_of(performed: Performed) -> Counts:

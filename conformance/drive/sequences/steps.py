@@ -97,6 +97,16 @@ def flat(plan: Iterable[Step]) -> Iterator[Step]:
         yield from step.steps or (step,)
 
 
+def unhurried(plan: Sequence[Step]) -> Plan:
+    """The plan with a little while before whatever is done with a task."""
+    slowly: list[Step] = []
+    for step in plan:
+        if step.task and not step.makes:
+            slowly.append(Step("wait", step.task, "while"))
+        slowly.append(step)
+    return tuple(slowly)
+
+
 def length(plan: Sequence[Step]) -> int:
     """How many steps a plan has; those done together count each."""
     return sum(1 for _ in flat(plan))
