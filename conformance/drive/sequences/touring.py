@@ -78,6 +78,8 @@ _OTHER_CANCEL = replace(_CANCEL, task=2)
 STATIONS: tuple[Station, ...] = (
     # At work, and asking.
     Station(("slow",), (_CREATE, _READ), (_CANCEL,), brief=True),
+    # Cancelled before anything else can take its time.
+    Station(("slow",), (_CREATE, _READ, _CANCEL)),
     Station(("asking",), (_CREATE, _ASKED), (_ALL, _SOME, _CANCEL)),
     Station(("several",), (_CREATE, _SOME), (_ALL, _CANCEL)),
     Station(("several",), (_CREATE, _SOME, _READ), (_ALL, _CANCEL)),
