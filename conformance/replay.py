@@ -50,8 +50,8 @@ def replay_sequence(sequence: Sequence, target: Target) -> Replayed:
 async def _replay(sequence: Sequence, target: Target) -> Replayed:
     from conformance.drive.running import new_session, new_wire
     from conformance.drive.sequences.judging import rules_for_sequences, violations
+    from conformance.drive.sequences.limits import full_patience
     from conformance.drive.sequences.performing import Performance
-    from conformance.drive.sequences.searching import full_patience
     from conformance.drive.surroundings import Surroundings
     from conformance.errors import NothingToJudge
 

@@ -14,8 +14,9 @@ from conformance.drive.running import new_session, new_wire
 from conformance.drive.sequences import extents
 from conformance.drive.sequences.finds import Sequence, is_sequence, read_sequence, write_seen
 from conformance.drive.sequences.judging import rules_for_sequences, violations
+from conformance.drive.sequences.limits import full_patience
 from conformance.drive.sequences.performing import Performance, Performed
-from conformance.drive.sequences.searching import Settling, full_patience
+from conformance.drive.sequences.settling import Settling
 from conformance.drive.sequences.steps import Plan
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.judge.verdict import Verdict

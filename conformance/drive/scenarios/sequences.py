@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from conformance.drive.driver import Driver
 from conformance.drive.scenario import scenario
-from conformance.drive.sequences.searching import Search, Settling
+from conformance.drive.sequences.searching import Search
+from conformance.drive.sequences.settling import Settling
 from conformance.target.roles import TASK
 
 

@@ -19,7 +19,7 @@ from conformance.drive.surroundings import ToolUse, tools_from_json
 from conformance.errors import UsageError
 from conformance.judge.sequences import ONCE, PREFIX
 from conformance.wire.exchange import Exchange, JsonObject
-from conformance.wire.history import Circumstances, HistoryWriter, read_file
+from conformance.wire.history import Circumstances, History, HistoryWriter, read_file
 from conformance.wire.parsing import dump_json, parse_json
 from conformance.wire.secrets import Redactor
 
@@ -154,6 +154,12 @@ class Counts:
             self.requests + other.requests,
             self.tasks + other.tasks,
         )
+
+
+def counts_of(history: History) -> Counts:
+    """What one sequence amounts to."""
+    made = sum(exchange.handle is not None for exchange in history)
+    return Counts(1, len(history), made)
 
 
 def write_counts(folder: Path, name: str, counts: Counts) -> None:
