@@ -150,17 +150,20 @@ class Settling:
         return explained
 
     async def _happens_anyway(self, rule_id: str, plan: Plan, final: Performed) -> bool:
-        """Whether a task is changed that is blamed on the last request sent to it, and only
-        looking at it breaks a rule too, one that was not broken before. That is kept instead."""
+        """Whether what is blamed on the last request sent to a task happens without it: only
+        looking breaks another rule. That is kept instead."""
         looking = looking_instead(plan)
         looked = await self._perform(looking, 0.0, "looking") if looking is not None else None
         if looking is None or looked is None:
             return False
-        broken = self._violations(looked)
-        instead = next((r for r in broken if r not in self._violations(final)), None)
-        if rule_id in broken or instead is None:
+        before, broken = self._violations(final), self._violations(looked)
+        if rule_id in broken:
             return False
-        return await self._is_found(instead, looking)
+        for other in broken:
+            # A rule that was broken before as well is another matter, unless it tells the same.
+            if other not in before or _last_shown(before[other]) & _last_shown(before[rule_id]):
+                return await self._is_found(other, looking)
+        return False
 
     async def _is_found(self, rule_id: str, plan: Plan) -> bool:
         """Whether a rule is found to be broken, by this plan if not yet."""
@@ -256,3 +259,8 @@ def _to_repeat(plans: Iterable[Plan]) -> Iterator[Plan]:
             if turn < _TIMES or any(step.do == "together" for step in plan):
                 yield plan
     yield from map(unhurried, plans)
+
+
+def _last_shown(verdict: Verdict) -> set[tuple[str, int]]:
+    """The exchanges in which it was seen at last that a rule is broken."""
+    return {seen.exchanges[-1].key for seen in verdict.evidence if seen.exchanges}

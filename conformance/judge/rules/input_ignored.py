@@ -525,12 +525,7 @@ def _starts_again(life: Life, update: Exchange, twin: Life) -> Sighting | None:
     IMPLIED,
     _RESPONSE,
     needs=(TASK,),
-    after=(
-        "lifecycle.terminal-is-final",
-        "polling.pure-read",
-        "concurrency.reads-agree",
-        "expiry.not-before-ttl",
-    ),
+    after=("lifecycle.terminal-is-final", "polling.pure-read", "concurrency.reads-agree"),
 )
 def ended_task_is_unaffected(history: History) -> Iterator[Observation]:
     """Answers sent to a task that has ended change nothing.
