@@ -338,6 +338,7 @@ async def _three_sequences_of_which_two_are_mixed_up() -> Plan:
         own.begun[1] = (9.0, own.begun[1][1])
         sequence("mixed-up", 2.0, (create, cancel), "mixed-up-task")
         sequence("other", 3.0, (create, cancel), "other-task")
+        sequence("half-\ud800-a-character", 4.0, (create, cancel), "other-task")
         return company.of(own)
 
 

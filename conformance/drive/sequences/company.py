@@ -50,7 +50,8 @@ def _was_shown(own: Performance, other: Performance) -> bool:
         return False
     # One word may be a part of another one.
     pattern = f"(?<![0-9A-Za-z])(?:{'|'.join(map(re.escape, known))})(?![0-9A-Za-z])"
-    wanted = re.compile(pattern.encode())
+    # An id may be half of a character, which has no bytes of its own.
+    wanted = re.compile(pattern.encode(errors="surrogatepass"))
     return any(e.seen is not None and wanted.search(e.seen.body) for e in own.exchanges)
 
 
