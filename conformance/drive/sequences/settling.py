@@ -127,12 +127,13 @@ class Settling:
         patience = self._patience_for(rule_id)
         name = found_path(self._folder, rule_id).stem
         final = await self._perform(shortest, patience, name)
-        if final is None or rule_id not in self._violations(final):
+        broken = self._violations(final) if final is not None else {}
+        if final is None or rule_id not in broken:
             # It does not show each time, or no time is left: what was seen is evidence enough.
             seen = shown.get(key(shortest))
             shortest, final = (shortest, seen) if seen is not None else (plan, again)
         elif await self._is_explained(shortest, besides) or await self._happens_anyway(
-            rule_id, shortest, final
+            rule_id, shortest, broken
         ):
             return False
         self._write(rule_id, shortest, final)
@@ -149,14 +150,16 @@ class Settling:
             explained = await self._is_found(rule_id, fewer) or explained
         return explained
 
-    async def _happens_anyway(self, rule_id: str, plan: Plan, final: Performed) -> bool:
+    async def _happens_anyway(
+        self, rule_id: str, plan: Plan, before: Mapping[str, Verdict]
+    ) -> bool:
         """Whether what is blamed on the last request sent to a task happens without it: only
         looking breaks another rule. That is kept instead."""
         looking = looking_instead(plan)
         looked = await self._perform(looking, 0.0, "looking") if looking is not None else None
         if looking is None or looked is None:
             return False
-        before, broken = self._violations(final), self._violations(looked)
+        broken = self._violations(looked)
         if rule_id in broken:
             return False
         for other in broken:

@@ -26,7 +26,9 @@ Attempt = Callable[[Plan], Awaitable[bool]]
 # A plan that is tried alone may use all of the time and of the attempts; in company it leaves this
 # part of them for afterwards.
 _FOR_AFTERWARDS = 1 / 3
+# What was seen in company is tried so often alone.
 _TIMES_ALONE = 2
+# The seconds that are left where nobody counts them.
 _AGES = 1e9
 
 
