@@ -171,7 +171,8 @@ class Model:
         self._narrow(exchange, known, task, over)
 
     def _shown_after_the_end(self, known: _Seen, task: JsonObject) -> None:
-        if task.get("status") not in known.may_be:
+        status = task.get("status")
+        if not isinstance(status, str) or status not in known.may_be:
             self.suspect("lifecycle.legal-transitions")
         elif known.end is not None and outcome_of(task) != outcome_of(known.end):
             self.suspect("lifecycle.terminal-is-final")

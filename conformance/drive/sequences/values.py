@@ -6,6 +6,7 @@ it is asked to. What cannot be understood is filled in as when the tool was firs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,15 +69,22 @@ def _of_type(schema: Mapping[str, Any], marker: str) -> st.SearchStrategy[Any]:
         return st.booleans()
     if kind == "string":
         return st.just(_filled(schema, marker, marker))
-    low = schema.get("minimum", schema.get("exclusiveMinimum", 1))
-    low = low if isinstance(low, int | float) and not isinstance(low, bool) else 1
+    low = _number(schema.get("minimum", schema.get("exclusiveMinimum")), 1)
     if "exclusiveMinimum" in schema:
         low += 1
-    high = schema.get("maximum", low + _REACH)
-    high = high if isinstance(high, int | float) and not isinstance(high, bool) else low + _REACH
-    if high < low or "multipleOf" in schema or "exclusiveMaximum" in schema:
+    high = _number(schema.get("maximum"), low + _REACH)
+    least, most = math.ceil(low), math.floor(min(high, low + _REACH))
+    # There may be no whole number between the two.
+    if least > most or "multipleOf" in schema or "exclusiveMaximum" in schema:
         return st.just(_filled(schema, marker, low))
-    return st.integers(int(-(-low // 1)), int(min(high, low + _REACH) // 1))
+    return st.integers(least, most)
+
+
+def _number(value: object, otherwise: float) -> float:
+    """The value, where it is a number that can be counted from."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return otherwise
+    return value
 
 
 def _filled(schema: Mapping[str, Any], marker: str, otherwise: Any) -> Any:
