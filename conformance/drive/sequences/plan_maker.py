@@ -28,6 +28,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 import conformance
 from conformance.drive.sequences.steps import Plan, from_json, to_json
 from conformance.drive.sequences.tools import Toolbox, toolbox_from_json
+from conformance.errors import UsageError
 
 # Arguments may be of any length; here each plan has its own copy of them.
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -37,14 +38,22 @@ _NO_ANSWER = (
     anyio.IncompleteRead,
     anyio.DelimiterNotFound,
     OSError,
+    ValueError,
+    TypeError,
+    UsageError,
 )
+# So long may it take to make some plans, on a busy machine too. A schema that takes longer has
+# driven Hypothesis mad, here as well as there.
+_LONGEST_SECONDS = 60.0
+_HERE = Path(conformance.__file__).resolve().parent.parent
 
 
 class PlanMaker:
     """Makes plans, with a process that lives until the context is left.
 
-    Where no process can be started, it ends, or it says more than fits into one line, plans are
-    made in a thread of this one: that takes longer, and nothing else. ``process`` is ``None`` then.
+    Where no process can be started, it ends, or what it says is no answer, plans are made in a
+    thread of this one: that takes longer, and nothing else. ``process`` is ``None`` then. Where
+    plans take too long to be made, there are none.
     """
 
     def __init__(self, tools: Toolbox) -> None:
@@ -57,6 +66,9 @@ class PlanMaker:
             self.process = await anyio.open_process(
                 [sys.executable, "-m", __name__],
                 stderr=DEVNULL,
+                # Python looks in the folder it is started in first, and whoever is testing a
+                # server may have packages there that are named like ours.
+                cwd=_HERE,
                 env=_environment(),
                 # Ctrl-C is for this process, which ends the other by closing its input.
                 start_new_session=True,
@@ -77,12 +89,16 @@ class PlanMaker:
     async def plans(self, *, number: int, chosen_seed: int) -> list[Plan]:
         """What ``planning.plans`` returns."""
         question = {"tools": asdict(self._tools), "number": number, "seed": chosen_seed}
-        if self.process is not None:
-            try:
-                return await _answer(self.process, json.dumps(question))
-            except _NO_ANSWER:
-                self.process = None
-        return await anyio.to_thread.run_sync(_made, self._tools, number, chosen_seed)
+        with anyio.move_on_after(_LONGEST_SECONDS):
+            if self.process is not None:
+                try:
+                    return await _answer(self.process, json.dumps(question))
+                except _NO_ANSWER:
+                    self.process = None
+            return await anyio.to_thread.run_sync(
+                _made, self._tools, number, chosen_seed, abandon_on_cancel=True
+            )
+        return []
 
 
 async def _answer(process: Process, question: str) -> list[Plan]:
@@ -102,8 +118,7 @@ async def _end(process: Process) -> None:
 
 def _environment() -> dict[str, str]:
     """The environment of the process: it finds this package where this process found it."""
-    here = str(Path(conformance.__file__).resolve().parent.parent)
-    paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(_HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 

@@ -598,6 +598,8 @@ def _made(
         )
         seeded: Any = seed(next(seeds))(partial(machine, made))
         run_state_machine_as_test(seeded, settings=own)
+        if len(made) < 2:
+            break  # it has no other to make
         found += made[1:]
     return found[:number]
 
