@@ -44,6 +44,8 @@ WAYS: dict[str, tuple[str, ...]] = {
 }
 
 
+# Whether a plan has the steps of another is left open after so many attempts.
+_MOST_TRIED = 20_000
 _METHODS_SAID = ("undeclared", "legacy", "mislabelled", "foreign", "unknown", "broken", "other")
 
 
@@ -159,21 +161,35 @@ def _step(value: object) -> Step:
 
 def contains(plan: Sequence[Step], other: Sequence[Step]) -> bool:
     """Whether the steps of another plan are all in a plan, in their order, with others between
-    them. Tools, and how requests travel, do not count."""
-    return _contains(list(flat(plan)), list(flat(other)), {})
+    them. Tools, and how requests travel, do not count. False also where that takes too long to
+    find out."""
+    steps, wanted = list(flat(plan)), list(flat(other))
+    # What was tried before is not tried again, or reads in a row are tried in all combinations.
+    tried: set[tuple[int, int, frozenset[tuple[int, int]]]] = set()
 
-
-def _contains(steps: list[Step], wanted: list[Step], tasks: dict[int, int]) -> bool:
-    if not wanted:
-        return True
-    first = wanted[0]
-    for place, step in enumerate(steps):
-        same = (step.do, step.how or WAYS[step.do][0]) == (first.do, first.how or WAYS[first.do][0])
-        if not same or tasks.get(first.task, step.task) != step.task:
-            continue
-        if _contains(steps[place + 1 :], wanted[1:], {**tasks, first.task: step.task}):
+    def fits(start: int, number: int, tasks: Mapping[int, int]) -> bool:
+        """Whether the wanted steps from this number on come from this place on, where these
+        tasks of the one plan are those of the other."""
+        if number == len(wanted):
             return True
-    return False
+        state = (start, number, frozenset(tasks.items()))
+        if state in tried or len(tried) >= _MOST_TRIED:
+            return False
+        tried.add(state)
+        first = wanted[number]
+        return any(
+            fits(place + 1, number + 1, {**tasks, first.task: steps[place].task})
+            for place in range(start, len(steps))
+            if _alike(steps[place], first)
+            and tasks.get(first.task, steps[place].task) == steps[place].task
+        )
+
+    return fits(0, 0, {})
+
+
+def _alike(one: Step, other: Step) -> bool:
+    ordinary = WAYS[one.do][0]
+    return one.do == other.do and (one.how or ordinary) == (other.how or ordinary)
 
 
 def renumbered(plan: Sequence[Step]) -> Plan:
