@@ -44,7 +44,7 @@ async def answer_open(
     *,
     action: str = ACCEPT,
     more: JsonObject | None = None,
-) -> None:
+) -> Exchange:
     """Answer requests that are open, and remember which."""
     keys = set(requests)
     answers = {**(more or {}), **answers_for(run, followed, requests, action)}
@@ -57,6 +57,7 @@ async def answer_open(
     elif exchange.error is not None:
         # Refused: they are as open as they were, unless another update has answered them.
         followed.sent -= keys - followed.answered.keys()
+    return exchange
 
 
 async def update(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from conformance.drive.sequences.followed import Followed
@@ -15,6 +15,7 @@ from conformance.drive.sequences.steps import MAIN, OTHER, Plan, Step, renumbere
 
 # So many seconds before the end of a sequence others may have had to do with it.
 _WINDOW = 1.5
+# Of these steps the latest count, so many of all together; what made their tasks comes besides.
 _MOST_STEPS = 40
 # Tasks of the n-th of the others are numbered from so many times n.
 _NUMBERS = 1000
@@ -34,8 +35,10 @@ class Company:
     def of(self, own: Performance) -> Plan:
         """The steps of a sequence and of those that had to do with it, in the order they were
         begun, as one plan; empty where there was nobody else. Those whose tasks it was shown
-        certainly had; where there are none, all may have that went on beside it lately."""
-        others = [p for p in self._lately if p is not own and p.begun]
+        certainly had; where there are none, all may have that went on beside it lately. What is
+        sent to another server is no company."""
+        wire = own.session.wire
+        others = [p for p in self._lately if p is not own and p.begun and p.session.wire is wire]
         shown = [other for other in others if _was_shown(own, other)]
         if 0 < len(shown) <= _MOST_SHOWN:
             return _together(own, shown, since=0.0)
@@ -62,16 +65,16 @@ def _words_of(followed: Followed) -> Iterator[str]:
             yield word
 
 
-def _together(own: Performance, others: Iterable[Performance], since: float) -> Plan:
+def _together(own: Performance, others: Sequence[Performance], since: float) -> Plan:
+    if since:
+        moments = sorted(at for each in (own, *others) for at, _ in each.begun)
+        since = max([since, *moments[-_MOST_STEPS:][:1]])
     steps = list(own.begun)
     for number, other in enumerate(others, 1):
         steps += _of_another(other.begun, since, number * _NUMBERS)
     if len(steps) == len(own.begun):
         return ()
-    steps.sort(key=lambda pair: pair[0])
-    latest = steps[-_MOST_STEPS:] if since else steps
-    kept = [*(pair for pair in own.begun if pair not in latest), *latest]
-    return renumbered([step for _, step in kept])
+    return renumbered([step for _, step in sorted(steps, key=lambda pair: pair[0])])
 
 
 def _of_another(

@@ -151,7 +151,9 @@ async def _finish(run: Performance, step: Step, followed: Followed) -> None:
         await run.until(followed, _TO_END, lambda task: task.settled)
         if followed.ended or not followed.open:
             return
-        await answer_open(run, followed, followed.open, "answer-all", run.travel(step))
+        answer = await answer_open(run, followed, followed.open, "answer-all", run.travel(step))
+        if answer.error is not None:
+            return  # it takes no answers, so it would wait for ever
 
 
 # ---- changing them -------------------------------------------------------------------------

@@ -36,4 +36,5 @@ def session_for(driver: Driver, seconds: float) -> Session:
         on_exchange=shared.on_exchange,
     )
     session.request_ids = shared.request_ids
+    session.pulse = shared.pulse
     return session

@@ -17,9 +17,6 @@ import anyio
 
 from conformance.drive.sequences.steps import ALOOF, MAIN, WAYS, Plan, Step, key, length, renumbered
 
-# This part of the attempts is made alone.
-_RESERVE = 3
-
 # Whether a plan, done on fresh tasks, shows what is looked for.
 Attempt = Callable[[Plan], Awaitable[bool]]
 
