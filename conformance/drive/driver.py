@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -35,6 +36,7 @@ from conformance.wire.client import Wire
 from conformance.wire.exchange import (
     HELD_UP,
     ORDINARY,
+    TIDY_UP,
     Exchange,
     Fault,
     JsonObject,
@@ -56,6 +58,8 @@ GONE_AFTER = 6
 GIVE_UP_AFTER = 8
 # A task that has waited for so long, with nothing open that was not answered, waits for ever.
 STALLED_SECONDS = 5.0
+# So long it may take to leave nothing behind.
+TIDYING_SECONDS = 5.0
 # Of what was answered sooner it does not matter whether the suite was held up.
 _TELLING_SECONDS = 0.1
 
@@ -66,6 +70,13 @@ class ServerGone(Exception):
 
 class OutOfTime(Exception):
     """The time of the whole run is used up."""
+
+
+def single_errors(error: BaseException) -> list[BaseException]:
+    """The errors that a group of errors carries, as where several things are done at once, or
+    the one that is none."""
+    parts = getattr(error, "exceptions", ())
+    return [single for part in parts for single in single_errors(part)] or [error]
 
 
 @dataclass
@@ -165,6 +176,7 @@ class Driver:
         self._writer = writer
         self._numbers = itertools.count(1)
         self._unfinished: dict[str, str] = {}
+        self._leaving = False
 
     # ---- what there is -----------------------------------------------------------------
 
@@ -270,7 +282,7 @@ class Driver:
         """
         if self.session.gone:
             raise ServerGone
-        remaining = self.session.remaining()
+        remaining = TIDYING_SECONDS if self._leaving else self.session.remaining()
         if remaining <= 0:
             raise OutOfTime
         number = next(self._numbers)
@@ -559,9 +571,16 @@ class Driver:
     # ---- leaving -----------------------------------------------------------------------
 
     async def tidy_up(self) -> None:
+        """Leave nothing behind; within a few seconds, also where the time of the run is over."""
+        if self.session.gone:
+            return
+        self._leaving = True
+        with anyio.move_on_after(TIDYING_SECONDS, shield=True), suppress(ServerGone, OutOfTime):
+            await self._tidy_up()
+        self._leaving = False
+
+    async def _tidy_up(self) -> None:
         """Cancel what this scenario created and did not see ending."""
         for task_id, caller in list(self._unfinished.items()):
-            try:
-                await self.send(self.cancel_draft(task_id), "tidy-up", caller=caller, seconds=5)
-            except (ServerGone, OutOfTime):
-                return
+            draft = self.cancel_draft(task_id)
+            await self.send(draft, TIDY_UP, caller=caller, seconds=TIDYING_SECONDS)

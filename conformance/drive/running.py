@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from conformance.drive.driver import OutOfTime, ServerGone, Session
+from conformance.drive.driver import OutOfTime, ServerGone, Session, single_errors
 from conformance.drive.manners import manner_of
 from conformance.drive.scenario import Scenario
 from conformance.drive.surroundings import Surroundings
@@ -180,21 +180,12 @@ async def drive_one(
     except OutOfTime:
         reason = "the time of the run was used up"
     except Exception as error:
-        # Where a scenario does several things at once, a group carries what each raised.
-        raised = _leaves(error)
+        raised = single_errors(error)
         if not all(isinstance(leaf, ServerGone | OutOfTime) for leaf in raised):
             raise
         gone = any(isinstance(leaf, ServerGone) for leaf in raised)
         reason = "the server stopped answering" if gone else "the time of the run was used up"
     finally:
-        with anyio.move_on_after(5, shield=True):
-            if not session.gone:
-                await driver.tidy_up()
+        await driver.tidy_up()
         writer.close()
     return reason
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    """The errors that a group of errors carries, or the one that is none."""
-    parts = getattr(error, "exceptions", ())
-    return [leaf for part in parts for leaf in _leaves(part)] or [error]

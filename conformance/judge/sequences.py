@@ -12,14 +12,12 @@ from dataclasses import replace
 
 from conformance.judge.observation import Observation
 from conformance.judge.verdict import Judgement, Verdict, verdict_of
-from conformance.wire.exchange import Exchange
+from conformance.wire.exchange import TIDY_UP, Exchange
 from conformance.wire.history import History
 
 PREFIX = "sequences."
 # The note of an exchange whose sequence was done again, and did not show the same.
 ONCE = "seenOnce"
-# What is sent after a sequence, to leave nothing behind, is no part of it.
-_AFTERWARDS = "tidy-up"
 
 
 def told_whole(judgement: Judgement, history: History) -> Judgement:
@@ -29,7 +27,7 @@ def told_whole(judgement: Judgement, history: History) -> Judgement:
         return judgement
     scenarios: dict[str, list[Exchange]] = {}
     for exchange in history:
-        if exchange.scenario.startswith(PREFIX) and exchange.intent != _AFTERWARDS:
+        if exchange.scenario.startswith(PREFIX) and exchange.intent != TIDY_UP:
             scenarios.setdefault(exchange.scenario, []).append(exchange)
     verdicts = tuple(_told_whole(verdict, scenarios) for verdict in judgement.verdicts)
     return replace(judgement, verdicts=verdicts)

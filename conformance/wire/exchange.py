@@ -32,6 +32,8 @@ JsonObject: TypeAlias = dict[str, Any]
 
 # The intent of a request that a careful client would send.
 ORDINARY = "ordinary"
+# The intent of what is sent at the end, to leave nothing behind.
+TIDY_UP = "tidy-up"
 # The note of how many seconds the suite itself was held up meanwhile.
 HELD_UP = "heldUp"
 _HOLD_UPS_COUNT = 3

@@ -17,6 +17,7 @@ import anyio
 from conformance.drive.draft import Draft
 from conformance.drive.driver import (
     STALLED_SECONDS,
+    TIDYING_SECONDS,
     Created,
     Driver,
     OutOfTime,
@@ -535,18 +536,13 @@ class OlderDriver(Driver):
 
     # ---- leaving -----------------------------------------------------------------------
 
-    async def tidy_up(self) -> None:
+    async def _tidy_up(self) -> None:
         """Cancel what this scenario created and did not see ending, and end its sessions."""
-        try:
-            if self.cancels_tasks:
-                for task_id, caller in list(self._unfinished.items()):
-                    draft = self.cancel_draft(task_id)
-                    await self.send(draft, "tidy-up", caller=caller, seconds=5)
-            for session in list(self.sessions.values()):
-                if session.id is not None and not session.ended:
-                    await self.end_session(session, seconds=5)
-        except (ServerGone, OutOfTime):
-            return
+        if self.cancels_tasks:
+            await super()._tidy_up()
+        for session in list(self.sessions.values()):
+            if session.id is not None and not session.ended:
+                await self.end_session(session, seconds=TIDYING_SECONDS)
 
 
 # ---- plain functions -------------------------------------------------------------------------

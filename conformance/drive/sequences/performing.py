@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from conformance.drive.driver import Driver, OutOfTime, ServerGone, Session
+from conformance.drive.driver import Driver, OutOfTime, ServerGone, Session, single_errors
 from conformance.drive.sequences.doing import do
 from conformance.drive.sequences.followed import Followed, Stream
 from conformance.drive.sequences.judging import violations
@@ -29,6 +29,7 @@ from conformance.wire.history import Circumstances, History
 NEEDS_PATIENCE = "input.resumes"
 # Seconds that one request of a sequence may take.
 _REQUEST_SECONDS = 10.0
+_DISCONNECTING_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Performance:
         kept: Callable[[Exchange], None] = lambda exchange: None,
     ) -> None:
         self.model = Model(set_aside)
+        self._set_aside = frozenset(set_aside)
         self.session = session
         self.tasks: dict[int, Followed] = {}
         self.streams: list[Stream] = []
@@ -123,13 +125,13 @@ class Performance:
                 await self._look_once_more()
                 self.stop_listening()
         except Exception as error:
-            kinds = {type(leaf) for leaf in _leaves(error)}
+            kinds = {type(leaf) for leaf in single_errors(error)}
             if not kinds <= {ServerGone, OutOfTime}:
                 raise
             cut, gone = True, ServerGone in kinds
         finally:
             self.group = None
-            await self._leave(self.session.gone)
+            await self._leave()
         suspected = tuple(self.model.suspected)
         return Performed(plan, tuple(done), self._history(), suspected, cut, gone)
 
@@ -137,9 +139,9 @@ class Performance:
         return History(self.exchanges, self._circumstances)
 
     def _has_broken(self) -> bool:
-        """Whether the judge sees a rule broken too. What it does not see is left alone from now
-        on, so that the sequence comes to its end."""
-        if violations(self._rules, self._history()):
+        """Whether the judge sees a rule broken too, other than those that are set aside. What it
+        does not see is left alone from now on, so that the sequence comes to its end."""
+        if violations(self._rules, self._history()).keys() - self._set_aside:
             return True
         self.model.leave_alone()
         return False
@@ -153,13 +155,13 @@ class Performance:
         """Read each task a last time; one that was answered is given time to move on."""
         for followed in self.tasks.values():
             await self.read(followed)
-            while self._patience and followed.waits_in_vain and not self._is_lost(followed):
-                await self.read(followed)
+            if self._patience:
+                seconds = self._patience + _REQUEST_SECONDS
+                await self.until(followed, seconds, lambda task: not task.waits_in_vain)
 
-    async def _leave(self, gone: bool) -> None:
-        with anyio.move_on_after(5, shield=True):
-            if not gone:
-                await self.driver.tidy_up()
+    async def _leave(self) -> None:
+        await self.driver.tidy_up()
+        with anyio.move_on_after(_DISCONNECTING_SECONDS, shield=True):
             for name in self._used:
                 await self.session.wire.disconnect(name)
         for followed in self.tasks.values():
@@ -226,9 +228,3 @@ class Performance:
             lost = self._is_lost(followed) or self.model.suspected
             if exchange.task is None or time.monotonic() >= ends or lost:
                 return
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    """The errors that a group of errors carries, or the one that is none."""
-    parts = getattr(error, "exceptions", ())
-    return [leaf for part in parts for leaf in _leaves(part)] or [error]
