@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.conclusion import say
-from conformance.errors import UsageError
+from conformance.errors import NothingToJudge, UsageError
 from conformance.options import server_options, target_from, with_profile
 
 if TYPE_CHECKING:
@@ -34,36 +34,75 @@ class Replayed:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        return tuple(e for e in self.performed.history if e.intent != "tidy-up")
+        from conformance.wire.exchange import TIDY_UP
+
+        return tuple(e for e in self.performed.history if e.intent != TIDY_UP)
 
 
 def replay_sequence(sequence: Sequence, target: Target) -> Replayed:
     """Do a sequence again on a server, and judge it.
 
-    Raises ``NothingToJudge`` where the server does not answer.
+    Raises ``UsageError`` where the target lacks what the steps take, and ``NothingToJudge`` where
+    the sequence could not be done to its end, so that nothing can be told of what it shows.
     """
     from conformance.drive.running import in_event_loop
 
-    return in_event_loop(_replay, sequence, target)
+    lacking = _lacking(sequence, target)
+    if lacking:
+        raise UsageError(lacking)
+    replayed = in_event_loop(_replay, sequence, target)
+    in_vain = _in_vain(replayed, target)
+    if in_vain and not _shows(sequence, replayed):
+        raise NothingToJudge(in_vain)
+    return replayed
+
+
+def _lacking(sequence: Sequence, target: Target) -> str:
+    """What the steps take that is not there, and how to give it; empty where nothing is."""
+    from conformance.drive.sequences.steps import ELSEWHERE, flat
+
+    steps = list(flat(sequence.plan))
+    if any(step.do == "foreign" for step in steps) and len(target.callers) < 2:
+        return "a step is another caller's: pass --header and --other-header"
+    if any(step.where == ELSEWHERE for step in steps) and not target.replicas:
+        return "a step is done on another replica: pass --replica URL"
+    return ""
+
+
+def _in_vain(replayed: Replayed, target: Target) -> str:
+    """Why nothing can be told, where that is so: there was no answer, no time, or no task."""
+    from conformance.specification.names import TOOLS_CALL
+
+    performed = replayed.performed
+    if performed.gone or not any(e.seen is not None for e in performed.history):
+        return f"no answer from {target.url}: is the server running?"
+    if performed.cut:
+        return "the sequence took too long and was ended: pass a shorter --max-wait"
+    calls = [e for e in replayed.exchanges if e.method == TOOLS_CALL and e.declares_tasks]
+    if calls and not any(call.handle is not None for call in calls):
+        return f"no call became a task; the first was answered: {calls[0].outcome}"
+    return ""
 
 
 async def _replay(sequence: Sequence, target: Target) -> Replayed:
+    import anyio
+
     from conformance.drive.running import new_session, new_wire
     from conformance.drive.sequences.judging import rules_for_sequences, violations
     from conformance.drive.sequences.limits import full_patience
     from conformance.drive.sequences.performing import Performance
     from conformance.drive.surroundings import Surroundings
-    from conformance.errors import NothingToJudge
 
     circumstances = replace(
         sequence.circumstances,
         url=target.url,
+        spec=target.spec,
         callers=target.callers,
         loopback=target.loopback,
         max_wait=target.max_wait,
     )
     patience = full_patience(circumstances)
-    rules = rules_for_sequences()
+    rules = rules_for_sequences(circumstances.spec)
     async with new_wire(target) as wire:
         seconds = 60.0 + 2 * patience
         surroundings = Surroundings(tools=sequence.tools, extension=True)
@@ -71,9 +110,10 @@ async def _replay(sequence: Sequence, target: Target) -> Replayed:
         performance = Performance(
             session, circumstances, name="replay", slot="replay", patience=patience, rules=rules
         )
-        performed = await performance.perform(sequence.plan)
-    if performed.gone or not any(e.seen is not None for e in performed.history):
-        raise NothingToJudge(f"no answer from {target.url}: is the server running?")
+        async with anyio.create_task_group() as beating:
+            beating.start_soon(session.pulse.beat)
+            performed = await performance.perform(sequence.plan)
+            beating.cancel_scope.cancel()
     return Replayed(performed, violations(rules, performed.history))
 
 
@@ -90,7 +130,7 @@ def replay(context: click.Context, /, file: Path, **_: Any) -> None:
 
     FILE is a history that a run named sequences.….jsonl; beside it is a script that does the same
     with curl. Without a URL it is done on the server where it was found. Exit status: 0 it does
-    not show, 1 it shows.
+    not show, 1 it shows, 3 it could not be done: no answer, or no call became a task.
     """
     from conformance.drive.sequences.finds import read_sequence
 
@@ -99,6 +139,7 @@ def replay(context: click.Context, /, file: Path, **_: Any) -> None:
     options["url"] = options.get("url") or sequence.circumstances.url
     if not sequence.plan:
         raise UsageError(f"{file} has no steps")
+    options["spec"] = options.get("spec") or sequence.circumstances.spec
     options["max_wait"] = options.get("max_wait") or sequence.circumstances.max_wait
     replayed = replay_sequence(sequence, target_from(options))
     for line in told(sequence, replayed):

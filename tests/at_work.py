@@ -87,7 +87,7 @@ async def _perform(
     target: Target, plans: tuple[Plan, ...]
 ) -> list[tuple[Performed, dict[str, Verdict]]]:
     circumstances = circumstances_of(target, "")
-    rules = rules_for_sequences()
+    rules = rules_for_sequences(target.spec)
     surroundings = Surroundings(tools=reference_tools(), extension=True)
     found: dict[int, tuple[Performed, dict[str, Verdict]]] = {}
     places = anyio.CapacityLimiter(_AT_ONCE)

@@ -6,7 +6,6 @@ they are quoted so that the shell hands them to curl and does nothing else with 
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +14,15 @@ from typing import Any
 from conformance.judge.lives import lives
 from conformance.judge.observation import Observation
 from conformance.report.evidence import history_file
+from conformance.report.shell import (
+    TELLING_LENGTH,
+    data_of,
+    header,
+    ids_in_json,
+    name_header,
+    quoted,
+    secret_variable,
+)
 from conformance.report.visible import visible
 from conformance.specification.names import (
     HEADER_NAME,
@@ -22,7 +30,6 @@ from conformance.specification.names import (
     HEADER_VERSION,
     TASKS_UPDATE,
 )
-from conformance.target.target import FIRST, SECOND, WRONG_TOKEN
 from conformance.wire.exchange import Exchange, header_of
 from conformance.wire.headers import decoded
 from conformance.wire.history import History
@@ -35,8 +42,6 @@ _EXCHANGES_SHOWN = 8
 # A pause that the driver made (seconds) is repeated from here on, and at most so long.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 120.0
 _STREAM_SECONDS = 30
-# An id of so many characters does not stand within another text by chance.
-_TELLING_LENGTH = 12
 
 
 def reproducer(observation: Observation, history: History) -> str:
@@ -120,8 +125,8 @@ def _opening(opening: Exchange, variables: Mapping[str, str], word: str) -> Iter
     words = [
         f"curl -sS -i {_url(opening)}",
         *(f"-H {header}" for header in _headers(opening, variables)),
-        f"-H {_quoted(f'{HEADER_VERSION}: {agreed}'.encode('latin-1', 'replace'))}",
-        f"-H {_header(HEADER_SESSION, f'${word}')}",
+        f"-H {quoted(f'{HEADER_VERSION}: {agreed}'.encode('latin-1', 'replace'))}",
+        f"-H {header(HEADER_SESSION, f'${word}')}",
         f"--data-binary {shlex.quote(dump_json(ready))}",
     ]
     yield " \\\n  ".join(words)
@@ -150,7 +155,7 @@ def _ids_in(exchange: Exchange, made: Mapping[str, Exchange]) -> Iterator[str]:
             yield named
         else:
             # A probe may have been made from a real id.
-            yield from (i for i in made if len(i) >= _TELLING_LENGTH and i in named)
+            yield from (i for i in made if len(i) >= TELLING_LENGTH and i in named)
     notifications = exchange.params.get("notifications")
     wanted: Any = notifications.get("taskIds") if isinstance(notifications, dict) else None
     for task_id in wanted if isinstance(wanted, list) else ():
@@ -198,122 +203,31 @@ def _command(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
     words.extend(f"-H {header}" for header in _headers(exchange, variables))
     piped = ""
     if sent.http_method == "POST":
-        if b"\x00" in sent.body or sent.body.startswith(b"@"):
-            # No argument can hold a NUL, and curl takes what begins with @ for a file's name.
-            piped = f"printf '{''.join(_octal(byte) for byte in sent.body)}' | "
-            words.append("--data-binary @-")
-        else:
-            words.append(f"--data-binary {_quoted(sent.body, _ids_in_json(variables))}")
+        piped, data = data_of(sent.body, ids_in_json(variables))
+        words.append(data)
     yield piped + " \\\n  ".join(words)
 
 
 def _url(exchange: Exchange) -> str:
-    return _quoted(exchange.sent.url.encode(), {re.escape(MASK.encode()): "CREDENTIALS"})
+    return quoted(exchange.sent.url.encode(), {re.escape(MASK.encode()): "CREDENTIALS"})
 
 
 def _headers(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
     headers = exchange.sent.headers
     for name, value in headers:
         if MASK in value:
-            yield _header(name, f"${_secret_variable(name, exchange.caller)}")
+            yield header(name, f"${secret_variable(name, exchange.caller)}")
         elif not value:
-            yield _quoted(f"{name};".encode("latin-1", "replace"))
+            yield quoted(f"{name};".encode("latin-1", "replace"))
         elif name.lower() == HEADER_SESSION.lower() and value in variables:
-            yield _header(name, f"${variables[value]}")
+            yield header(name, f"${variables[value]}")
         elif name.lower() == HEADER_NAME.lower() and any(
             i in (decoded(value) or "") for i in variables
         ):
-            yield _name_header(name, value, variables)
+            yield name_header(name, value, variables)
         else:
-            yield _quoted(f"{name}: {value}".encode("latin-1", "replace"))
+            yield quoted(f"{name}: {value}".encode("latin-1", "replace"))
     # curl sends these of its own accord unless they are taken away.
     for name in ("Accept", "Content-Type"):
         if header_of(headers, name) is None and (name == "Accept" or exchange.sent.body):
             yield shlex.quote(f"{name}:")
-
-
-def _header(name: str, expression: str) -> str:
-    """A header whose value the shell puts together; ``expression`` is our own text."""
-    if name.replace("-", "").isalnum():
-        return f'"{name}: {expression}"'
-    return f'{_quoted(f"{name}: ".encode("latin-1", "replace"))}"{expression}"'
-
-
-def _name_header(name: str, value: str, variables: Mapping[str, str]) -> str:
-    """``Mcp-Name`` with the id in its variable, in Base64 where it was sent so."""
-    plain = decoded(value) or ""
-    if plain in variables:
-        text = f"${variables[plain]}"
-        argument = f'"{text}"'
-    else:
-        argument = _quoted(plain.encode("utf-8", "surrogatepass"), _ids_in_text(variables))
-        text = ""
-    if value != plain:
-        return _header(name, f"=?base64?$(printf %s {argument} | base64 | tr -d '\\n')?=")
-    return _header(name, text) if text else f'"{name}: "{argument}'
-
-
-def _secret_variable(header: str, caller: str) -> str:
-    word = "".join(c if c.isascii() and c.isalnum() else "_" for c in header.upper())
-    prefixes = {FIRST: "", SECOND: "OTHER_", WRONG_TOKEN: "WRONG_"}
-    return prefixes.get(caller, "") + word
-
-
-def _ids_in_json(variables: Mapping[str, str]) -> dict[bytes, str]:
-    """Patterns of the ids as strings of JSON, not as names of members."""
-    whole = {
-        b'(?<=")' + re.escape(text[1:-1].encode()) + b'(?="(?!\\s*:))': word
-        for task_id, word in variables.items()
-        for text in (dump_json(task_id), json.dumps(task_id))
-    }
-    return {**whole, **_ids_in_text(variables)}
-
-
-def _ids_in_text(variables: Mapping[str, str]) -> dict[bytes, str]:
-    """Patterns of the ids that are long enough to be told anywhere."""
-    return {
-        re.escape(task_id.encode("utf-8", "surrogatepass")): word
-        for task_id, word in variables.items()
-        if len(task_id) >= _TELLING_LENGTH
-    }
-
-
-def _octal(byte: int) -> str:
-    character = chr(byte)
-    plain = character.isascii() and character.isprintable() and character not in "'\\%-"
-    return character if plain else f"\\{byte:03o}"
-
-
-# ---- quoting -------------------------------------------------------------------------------
-
-
-def _quoted(data: bytes, variables: Mapping[bytes, str] | None = None) -> str:
-    """The bytes as one word of the shell. What matches a pattern of ``variables`` becomes that
-    variable."""
-    words = list((variables or {}).values())
-    pattern = b"|".join(b"(" + each + b")" for each in variables or {})
-    parts: list[str] = []
-    at = 0
-    for match in re.finditer(pattern, data) if words else ():
-        parts.append(_literal(data[at : match.start()]))
-        parts.append(f'"${words[(match.lastindex or 1) - 1]}"')
-        at = match.end()
-    if at < len(data) or not parts:
-        parts.append(_literal(data[at:]))
-    return "".join(parts)
-
-
-def _literal(data: bytes) -> str:
-    # Bytes that are not UTF-8 become lone surrogates here, which are not printable.
-    text = data.decode("utf-8", "surrogateescape")
-    if text.isprintable():
-        return shlex.quote(text)
-    return "$'" + "".join(map(_in_dollar_quotes, text)) + "'"
-
-
-def _in_dollar_quotes(character: str) -> str:
-    if character in "'\\":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))

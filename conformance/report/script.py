@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.drive.sequences.finds import is_sequence, read_sequence
+from conformance.drive.sequences.finds import SCRIPT_HEADING, is_sequence, read_sequence
 from conformance.judge.rule import catalogue
 from conformance.judge.sequences import PREFIX
+from conformance.report.shell import (
+    data_of,
+    header,
+    ids_in_json,
+    name_header,
+    quoted,
+    secret_variable,
+)
 from conformance.report.visible import visible
 from conformance.specification.names import HEADER_NAME, LISTEN
 from conformance.specification.states import INPUT_REQUIRED
-from conformance.target.target import FIRST, SECOND, WRONG_TOKEN
-from conformance.wire.exchange import Exchange, header_of
-from conformance.wire.headers import decoded, encoded
+from conformance.wire.exchange import TIDY_UP, Exchange, header_of
+from conformance.wire.headers import decoded
 from conformance.wire.parsing import dump_json
 from conformance.wire.secrets import MASK
 
 # A pause (seconds) that was made between two requests is made again from here on.
 _SHORTEST_PAUSE = 0.04
 _SECONDS_OF_A_REQUEST = 30
-# An id of so many characters does not stand within another text by chance.
-_TELLING_LENGTH = 12
-_TIDY_UP = "tidy-up"
 
 _HELPERS = r"""
 send() {
@@ -69,21 +73,28 @@ def script(
 ) -> str:
     """The script of a sequence: its exchanges in the order they began, and the rules it breaks."""
     shown = sorted(
-        (e for e in exchanges if e.intent != _TIDY_UP), key=lambda e: (e.started, e.number)
+        (e for e in exchanges if e.intent != TIDY_UP), key=lambda e: (e.started, e.number)
     )
     lines = ["#!/usr/bin/env bash"]
     lines += [f"# {visible(line, 400)}" for line in _heading(rules, steps)]
-    lines += ["set -u", "", f"URL=${{1:-{shlex.quote(url)}}}", "", _HELPERS, ""]
+    lines += ["set -u", "", *_urls(shown, url), "", _HELPERS, ""]
     lines += _requests(shown)
     lines += ["wait", "", *(f"echo {shlex.quote(line)}" for line in _ending(rules))]
     return "\n".join(lines) + "\n"
 
 
+def _urls(shown: Sequence[Exchange], url: str) -> Iterator[str]:
+    """Where requests go: the URL, and that of each replica that was used."""
+    urls = {0: url, **{e.replica: e.sent.url for e in shown if e.replica}}
+    for replica, known in sorted(urls.items()):
+        yield f"{_url_variable(replica)}=${{{replica + 1}:-{shlex.quote(known)}}}"
+
+
 def _heading(rules: Sequence[str], steps: Sequence[str]) -> Iterator[str]:
-    yield "A sequence that breaks: " + (", ".join(rules) or "nothing")
+    yield SCRIPT_HEADING + (", ".join(rules) or "nothing")
     yield "Its steps:"
     yield from (f"  {number}. {words}" for number, words in enumerate(steps, 1))
-    yield "Give another URL as the first argument to try it elsewhere."
+    yield "Give another URL as the first argument to try it elsewhere (and those of replicas next)."
 
 
 def _ending(rules: Sequence[str]) -> Iterator[str]:
@@ -148,63 +159,40 @@ def _command(exchange: Exchange, variables: _Variables, before: str, after: str)
     seconds = _SECONDS_OF_A_REQUEST
     if exchange.method == LISTEN:
         seconds = max(1, round(exchange.ended - exchange.started + 0.5))
-    words = [f'{before}send --max-time {seconds} "$URL"']
-    for name, value in exchange.sent.headers:
-        words.append(f"-H {_header(exchange, name, value, variables)}")
+    piped, data = data_of(exchange.sent.body, _in_body(exchange, variables))
+    words = [f'{before}{piped}send --max-time {seconds} "${_url_variable(exchange.replica)}"']
+    words += [f"-H {_header(exchange, *sent, variables)}" for sent in exchange.sent.headers]
     for name in ("Accept", "Content-Type"):
         if header_of(exchange.sent.headers, name) is None:
             words.append(f"-H {shlex.quote(f'{name}:')}")
-    body = exchange.sent.body.decode("utf-8", "replace")
-    words.append(f"--data-binary {_quoted(body, _in_body(exchange, variables))}{after}")
+    words.append(f"{data}{after}")
     yield " \\\n  ".join(words)
 
 
 def _header(exchange: Exchange, name: str, value: str, variables: _Variables) -> str:
     if MASK in value:
-        secret = "".join(c if c.isalnum() else "_" for c in name.upper())
-        prefix = {FIRST: "", SECOND: "OTHER_", WRONG_TOKEN: "WRONG_"}.get(exchange.caller, "")
-        return f'"{name}: ${{{prefix}{secret}:?its value is a secret}}"'
-    if name.lower() == HEADER_NAME.lower():
-        known, text = variables.ids, decoded(value) or value
-        if text in known and value == encoded(text):
-            inner = f"""$(printf %s "${known[text]}" | base64 | tr -d '\\n')"""
-            return f'"{name}: =?base64?{inner}?="'
-        if any(task_id in text for task_id in known):
-            return _quoted(f"{name}: {text}", _patterns(known))
-    return shlex.quote(f"{name}: {value}") if value else shlex.quote(f"{name};")
+        secret = secret_variable(name, exchange.caller)
+        return header(name, f"${{{secret}:?its value is a secret}}")
+    if not value:
+        return quoted(f"{name};".encode("latin-1", "replace"))
+    known = decoded(value) or ""
+    if name.lower() == HEADER_NAME.lower() and any(i in known for i in variables.ids):
+        return name_header(name, value, variables.ids)
+    return quoted(f"{name}: {value}".encode("latin-1", "replace"))
 
 
-def _in_body(exchange: Exchange, variables: _Variables) -> dict[str, str]:
-    """What of a body stands in a variable: ids anywhere, keys of requests only as names."""
-    found = _patterns(variables.ids)
-    for (task_id, key), word in variables.keys.items():
-        if task_id == exchange.task_id:
-            found[f'(?<="){re.escape(dump_json(key)[1:-1])}(?="\\s*:)'] = word
-    return found
+def _url_variable(replica: int) -> str:
+    return f"URL{replica + 1}" if replica else "URL"
 
 
-def _patterns(ids: Mapping[str, str]) -> dict[str, str]:
-    return {
-        re.escape(dump_json(task_id)[1:-1]): word
-        for task_id, word in ids.items()
-        if len(task_id) >= _TELLING_LENGTH
+def _in_body(exchange: Exchange, variables: _Variables) -> dict[bytes, str]:
+    """What of a body stands in a variable: ids of tasks, and keys of requests as names."""
+    keys = {
+        b'(?<=")' + re.escape(dump_json(key)[1:-1].encode()) + b'(?="\\s*:)': word
+        for (task_id, key), word in variables.keys.items()
+        if task_id == exchange.task_id
     }
-
-
-def _quoted(text: str, variables: Mapping[str, str]) -> str:
-    """A text as one word of the shell; what matches a pattern becomes that variable."""
-    if not variables:
-        return shlex.quote(text)
-    words = list(variables.values())
-    pattern = "|".join(f"({each})" for each in variables)
-    parts: list[str] = []
-    at = 0
-    for match in re.finditer(pattern, text):
-        parts += [shlex.quote(text[at : match.start()])] if match.start() > at else []
-        parts.append(f'"${words[(match.lastindex or 1) - 1]}"')
-        at = match.end()
-    parts += [shlex.quote(text[at:])] if at < len(text) or not parts else []
-    return "".join(parts)
+    return {**ids_in_json(variables.ids), **keys}
 
 
 def write_scripts(folder: Path) -> list[Path]:

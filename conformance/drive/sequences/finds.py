@@ -19,7 +19,7 @@ from conformance.drive.surroundings import ToolUse, tools_from_json
 from conformance.errors import UsageError
 from conformance.judge.sequences import ONCE, PREFIX
 from conformance.wire.exchange import Exchange, JsonObject
-from conformance.wire.history import Circumstances, History, HistoryWriter, read_file
+from conformance.wire.history import Circumstances, HistoryWriter, is_history, read_file
 from conformance.wire.parsing import dump_json, parse_json
 from conformance.wire.secrets import Redactor
 
@@ -27,6 +27,8 @@ FOLDER = "sequences"
 FOUND = PREFIX
 _SEEN = "seen-"
 _COUNTS = "counts-"
+# How the script of what was found begins to tell about itself, and within how many bytes.
+SCRIPT_HEADING, _SCRIPT_LOOK = "A sequence that breaks: ", 256
 # Of the exchanges that broke nothing, so many bytes are kept for each search, twice.
 _LOG_BYTES = 16 * 1024 * 1024
 _LOG_LOOK = 256
@@ -38,15 +40,16 @@ class Sequence:
     """A sequence that broke rules, as its file tells it.
 
     ``rules`` are the rules it broke by the judge's verdict, ``suspected`` those that only the
-    model saw broken. ``repeated`` says whether it did so again when it was done again. ``tools``
-    are the tools it calls, with what is known of them. ``company`` is the plan together with what
-    other sequences did at the same time; empty where there was none.
+    model saw broken. ``repeated`` says whether it did so again when it was done again; ``None``
+    where there was no time for that. ``tools`` are the tools it calls, with what is known of them.
+    ``company`` is the plan together with what other sequences did at the same time; empty where
+    there was none.
     """
 
     plan: Plan
     rules: tuple[str, ...]
     suspected: tuple[str, ...] = ()
-    repeated: bool = False
+    repeated: bool | None = None
     exchanges: tuple[Exchange, ...] = ()
     circumstances: Circumstances = field(default_factory=Circumstances)
     tools: tuple[ToolUse, ...] = ()
@@ -100,7 +103,7 @@ def read_sequence(path: Path) -> Sequence:
         plan,
         _texts(about.get("rules")),
         _texts(about.get("suspected")),
-        about.get("repeated") is True,
+        about.get("repeated") if isinstance(about.get("repeated"), bool) else None,
         tuple(exchanges),
         circumstances,
         tools,
@@ -155,11 +158,16 @@ class Counts:
             self.tasks + other.tasks,
         )
 
+    def without(self, other: Counts) -> Counts:
+        """The same sequences, without the requests and tasks of some that are counted elsewhere."""
+        return Counts(self.sequences, self.requests - other.requests, self.tasks - other.tasks)
 
-def counts_of(history: History) -> Counts:
-    """What one sequence amounts to."""
-    made = sum(exchange.handle is not None for exchange in history)
-    return Counts(1, len(history), made)
+
+def counts_of(exchanges: Iterable[Exchange]) -> Counts:
+    """What the exchanges of one sequence amount to."""
+    known = tuple(exchanges)
+    made = sum(exchange.handle is not None for exchange in known)
+    return Counts(1, len(known), made)
 
 
 def write_counts(folder: Path, name: str, counts: Counts) -> None:
@@ -180,12 +188,19 @@ def read_counts(folder: Path) -> Counts:
 
 
 def forget(folder: Path) -> None:
-    """Remove what an earlier run left in a folder."""
-    for pattern in ("*.jsonl", f"{_COUNTS}*.json"):
-        for path in (folder / FOLDER).glob(pattern):
-            path.unlink()
-    for path in folder.glob(f"{FOUND}*.sh"):
+    """Remove what an earlier run left in a folder; other files stay."""
+    beside = folder / FOLDER
+    ours = [path for path in beside.glob("*.jsonl") if is_history(path)]
+    ours += beside.glob(f"{_COUNTS}*.json")
+    ours += [path for path in folder.glob(f"{FOUND}*.sh") if is_script(path)]
+    for path in ours:
         path.unlink()
+
+
+def is_script(path: Path) -> bool:
+    """Whether a file is a script that was written beside what was found."""
+    with path.open("rb") as file:
+        return file.read(_SCRIPT_LOOK).find(SCRIPT_HEADING.encode()) >= 0
 
 
 def found_path(folder: Path, rule_id: str, which: str = "") -> Path:
@@ -222,10 +237,10 @@ class Log:
 
 
 def as_found(
-    exchanges: Iterable[Exchange], scenario: str, *, repeated: bool
+    exchanges: Iterable[Exchange], scenario: str, *, repeated: bool | None
 ) -> tuple[Exchange, ...]:
     """The exchanges as those of a scenario of their own, noted where they did not come back."""
-    once = {} if repeated else {ONCE: True}
+    once = {ONCE: True} if repeated is False else {}
     return tuple(
         replace(exchange, scenario=scenario, notes={**exchange.notes, **once})
         for exchange in exchanges

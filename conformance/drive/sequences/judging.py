@@ -16,12 +16,11 @@ from conformance.wire.history import History
 _OF_WHOLE_RUNS = frozenset(("security.unguessable-ids",))
 
 
-def rules_for_sequences(rules: Mapping[str, Rule] | None = None) -> dict[str, Rule]:
-    """The rules of a catalogue that sequences are judged by."""
-    chosen = catalogue() if rules is None else rules
+def rules_for_sequences(revision: str) -> dict[str, Rule]:
+    """The rules of a revision that sequences are judged by."""
     return {
         rule_id: rule
-        for rule_id, rule in chosen.items()
+        for rule_id, rule in catalogue(revision).items()
         if rule.level != ADVICE and rule_id not in _OF_WHOLE_RUNS
     }
 

@@ -49,7 +49,7 @@ class Search:
         self._extent = extent_of(driver.target)
         self._tools = toolbox_of(driver)
         self._session = session_for(driver, self._extent.seconds)
-        self._rules = rules_for_sequences()
+        self._rules = rules_for_sequences(self._circumstances.spec)
         self._batches = 0
         self._taken = 0
         self._kept = 0

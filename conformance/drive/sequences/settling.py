@@ -3,7 +3,7 @@ cause the shortest sequence is looked for, and written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conformance.drive.driver import Driver, ServerGone
@@ -34,6 +34,8 @@ from conformance.wire.history import Circumstances, HistoryWriter
 
 # So often a sequence is done again, and one in which things happen at the same time.
 _TIMES, _RACES = 2, 3
+# This part of the time that is left may go into one find while others wait.
+_PART_FOR_ONE = 1 / 2
 
 
 class Settling:
@@ -45,12 +47,14 @@ class Settling:
         self._circumstances: Circumstances = driver.writer.circumstances
         self._extent = extent_of(driver.target)
         self._session = session_for(driver, self._extent.settling)
-        self._rules = rules_for_sequences()
+        self._rules = rules_for_sequences(self._circumstances.spec)
         self._patience = full_patience(self._circumstances)
         self._done = 0
         self._found: set[str] = set()
         self._plans: list[Plan] = []
-        self._in_vain: dict[str, Performed] = {}
+        # What came of doing a plan again that a rule was seen broken by, where it did not show.
+        self._in_vain: dict[tuple[str, str], Performed] = {}
+        self._waiting = 0
         self._counts = Counts()
 
     async def run(self) -> None:
@@ -61,7 +65,8 @@ class Settling:
             for rule_id in (*sequence.rules, *sequence.suspected):
                 by_rule.setdefault(rule_id, []).append(sequence)
         in_doubt: list[str] = []
-        for rule_id, sequences in by_rule.items():
+        for number, (rule_id, sequences) in enumerate(by_rule.items(), 1):
+            self._waiting = len(by_rule) - number
             if rule_id not in self._found and not await self._settled(rule_id, sequences):
                 in_doubt.append(rule_id)
         for rule_id in in_doubt:
@@ -82,10 +87,11 @@ class Settling:
             again = await self._perform(plan, self._patience_for(rule_id), "again")
             if again is None:
                 return explained
-            self._in_vain[rule_id] = again
-            if rule_id in self._violations(again):
-                if await self._found_again(rule_id, plan, again):
-                    return True
+            if rule_id not in self._violations(again):
+                self._in_vain.setdefault((rule_id, key(plan)), again)
+            elif await self._found_again(rule_id, plan, again):
+                return True
+            else:
                 explained = True
         return explained
 
@@ -122,7 +128,8 @@ class Settling:
                 shown[key(shorter)] = performed
             return rule_id in broken or (only_in_time and rule_id in performed.suspected)
 
-        shrinking = Shrinking(shows, self._extent.attempts, at_once, self._session.remaining)
+        seconds_left = self._seconds_for_this_one()
+        shrinking = Shrinking(shows, self._extent.attempts, at_once, seconds_left)
         shortest = await shrinking.shortest(plan)
         patience = self._patience_for(rule_id)
         name = found_path(self._folder, rule_id).stem
@@ -138,6 +145,13 @@ class Settling:
             return False
         self._write(rule_id, shortest, final)
         return True
+
+    def _seconds_for_this_one(self) -> Callable[[], float]:
+        """Says how many seconds are left to make one find short. While others wait to be settled
+        it has a part of the time only, or there would be none to do those again."""
+        left = self._session.remaining()
+        kept = left * (1 - _PART_FOR_ONE) if self._waiting else 0.0
+        return lambda: self._session.remaining() - kept
 
     async def _is_explained(self, plan: Plan, besides: Mapping[str, Plan]) -> bool:
         """Whether what happened was blamed on the wrong step: the last of the plan breaks another
@@ -190,10 +204,12 @@ class Settling:
         broken: tuple[str, ...],
         exchanges: Iterable[Exchange],
         *,
-        repeated: bool,
+        repeated: bool | None,
     ) -> None:
         path = found_path(self._folder, rule_id, which)
         kept = as_found(exchanges, path.stem, repeated=repeated)
+        # It was counted when it was done, and is from now on in a history.
+        self._counts = self._counts.without(counts_of(kept))
         found = Sequence(
             plan,
             broken,
@@ -218,15 +234,21 @@ class Settling:
         return any(contains(plan, found) for found in self._plans)
 
     def _keep_unrepeated(self, rule_id: str, sequences: list[Sequence]) -> None:
-        """What was seen and did not come back is kept as it was seen, and as it was then."""
-        sequence = next((s for s in sequences if rule_id in s.rules), None)
-        if sequence is None:
+        """What was seen and did not come back is kept as it was seen, and as it was then; what
+        there was no time to do again, as it was seen."""
+        seen = [sequence for sequence in sequences if rule_id in sequence.rules]
+        if not seen:
             return
+        in_vain = {key(s.plan): self._in_vain.get((rule_id, key(s.plan))) for s in seen}
+        sequence = next((s for s in seen if in_vain[key(s.plan)] is not None), seen[0])
+        again = in_vain[key(sequence.plan)]
         self._found.update(sequence.rules)
-        self._keep(rule_id, "", sequence.plan, sequence.rules, sequence.exchanges, repeated=False)
-        again = self._in_vain.get(rule_id)
+        repeated = False if again is not None else None
+        self._keep(
+            rule_id, "", sequence.plan, sequence.rules, sequence.exchanges, repeated=repeated
+        )
         if again is not None:
-            self._keep(rule_id, "again", again.done, (), again.history, repeated=False)
+            self._keep(rule_id, "again", again.plan, (), again.history, repeated=False)
 
     def _violations(self, performed: Performed) -> Mapping[str, Verdict]:
         return violations(self._rules, performed.history)
