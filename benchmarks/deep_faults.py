@@ -20,9 +20,10 @@ import platform
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from multiprocessing.connection import Connection
@@ -70,10 +71,13 @@ def served(settings: Settings) -> Iterator[str]:
     here, there = context.Pipe()
     server = context.Process(target=_serve, args=(settings, there))
     server.start()
+    # With this end closed, a server that dies while it starts is noticed: nothing can come.
+    there.close()
     try:
         yield here.recv()
     finally:
-        here.send(None)
+        with suppress(OSError):
+            here.send(None)
         server.join()
 
 
@@ -152,6 +156,16 @@ def _row(name: str, done: Sequence[Hunt]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _of_conformant(effort: str, done: Sequence[Hunt]) -> str:
+    servers = Counter(h.name for h in done)
+    return (
+        f"* {len(done)} searches at `{effort}` of {len(servers)} conformant servers"
+        f" (each with {min(servers.values())} to {max(servers.values())}"
+        f" seeds, {sum(h.sequences for h in done):,} sequences in all):"
+        f" {sum(bool(h.others) for h in done)} accused."
+    )
+
+
 def report(done: Sequence[Hunt], thorough_seconds: float, processes: int) -> str:
     """The report, in Markdown."""
     faults = [h for h in done if h.name in SHORTEST]
@@ -171,13 +185,16 @@ def report(done: Sequence[Hunt], thorough_seconds: float, processes: int) -> str
             f"found at `{effort}` in {sum(bool(h.steps) for h in tried)} of {len(tried)} searches,"
             f" in {sum(h.by_another for h in tried)} more another rule spoke"
             for effort, tried in efforts.items()
+            if tried
         )
         + ".",
         f"* {len(small)} of {sum(bool(h.steps) for h in faults)} finds are within one step of the"
         " fewest steps known.",
-        f"* {len(clean)} searches of conformant servers"
-        f" ({len({h.name for h in clean})} of them, {sum(h.sequences for h in clean):,} sequences):"
-        f" {len(accused)} accused.",
+        *(
+            _of_conformant(effort, [h for h in clean if h.effort == effort])
+            for effort in EFFORTS
+            if any(h.effort == effort for h in clean)
+        ),
         f"* `thorough` was given {thorough_seconds:g} seconds a search here, less than it takes."
         f" Searches at a time: {processes}.",
         f"* Hypothesis {metadata.version('hypothesis')}, Python {platform.python_version()}.",
@@ -208,6 +225,7 @@ def main() -> None:
     parser.add_argument("--thorough-seconds", type=float, default=40.0)
     parser.add_argument("--plain-seeds", type=int, default=20, help="of the reference server")
     parser.add_argument("--variant-seeds", type=int, default=1, help="of each variant")
+    parser.add_argument("--effort", choices=EFFORTS, help="this one only; both if not named")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="go on with what FILE has")
     chosen = parser.parse_args()
@@ -219,6 +237,7 @@ def main() -> None:
             ("standard", _ENOUGH_SECONDS),
             ("thorough", chosen.thorough_seconds),
         )
+        if chosen.effort in (None, effort)
         for seed in range(1, most + 1)
         for name in names
         if seed <= _seeds(chosen, name, effort)
@@ -229,7 +248,7 @@ def main() -> None:
     done += [h for h in _read(chosen.keep) if (h.name, h.effort, h.seed) not in asked]
     text = report(done, chosen.thorough_seconds, chosen.processes)
     print(text)
-    if not chosen.names:
+    if not chosen.names and (chosen.effort is None or chosen.keep is not None):
         REPORT.write_text(text, encoding="utf-8")
 
 
