@@ -146,20 +146,21 @@ def searched(
     return Searched(folder, driven.seconds, driven.cut_short, found)
 
 
-def settled(target: Target, folder: Path, plan: Plan, *rules: str) -> dict[str, Sequence]:
-    """What becomes of a sequence that was seen to break rules: what is found, by its rule."""
-    anyio.run(_settle, target, folder, Sequence(plan, rules))
+def settled(target: Target, folder: Path, *seen: Sequence) -> dict[str, Sequence]:
+    """What becomes of sequences that were seen to break rules: what is found, by its rule."""
+    anyio.run(_settle, target, folder, seen)
     found = map(read_sequence, sorted(folder.glob("sequences.*.jsonl")))
     return {sequence.rules[0]: sequence for sequence in found}
 
 
-async def _settle(target: Target, folder: Path, seen: Sequence) -> None:
+async def _settle(target: Target, folder: Path, seen: tuple[Sequence, ...]) -> None:
     circumstances = circumstances_of(target, "")
     surroundings = Surroundings(tools=reference_tools(), extension=True)
     async with new_wire(target) as wire:
         session = new_session(target, surroundings, wire, seconds=300.0)
-        known = replace(seen, circumstances=circumstances, tools=surroundings.tools)
-        write_seen(folder, "search", 1, known, session.redactor)
+        for number, sequence in enumerate(seen, 1):
+            known = replace(sequence, circumstances=circumstances, tools=surroundings.tools)
+            write_seen(folder, "search", number, known, session.redactor)
         writer = HistoryWriter(folder / "settling.jsonl", circumstances)
         try:
             await Settling(Driver(session, "settling", writer)).run()

@@ -208,6 +208,20 @@ async def test_what_is_unfinished_is_cancelled_at_the_end(tmp_path: Path) -> Non
     }
 
 
+async def test_nothing_is_left_behind_when_the_time_is_over(tmp_path: Path) -> None:
+    def reply(message: dict[str, Any]) -> dict[str, Any]:
+        kind = "task" if message["method"] == "tools/call" else "complete"
+        return {"resultType": kind, "taskId": "left", "status": "working", "pollIntervalMs": 1}
+
+    async with driving(reply, tmp_path) as (driver, _):
+        await driver.create(ToolUse("export"))
+        driver.session.ends = 0.0
+        with pytest.raises(OutOfTime):
+            await driver.discover()
+        await driver.tidy_up()
+    assert [e.task_id for e in kept(tmp_path).intended("tidy-up")] == ["left"]
+
+
 async def test_polls_keep_their_distance(tmp_path: Path) -> None:
     def reply(message: dict[str, Any]) -> dict[str, Any]:
         kind = "task" if message["method"] == "tools/call" else "complete"

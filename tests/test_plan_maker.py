@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict, replace
 from io import BytesIO
 from json import dumps, loads
+from pathlib import Path
 
 import anyio
 import pytest
@@ -72,6 +73,39 @@ def test_what_is_too_long_for_a_line_is_made_here(
 
     monkeypatch.setattr(plan_maker, "_LONGEST_LINE", 1000)
     assert anyio.run(work) == [plans(tools, number=60, chosen_seed=1)]
+
+
+def test_what_is_no_answer_is_made_here(
+    tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talking = tmp_path / "python"
+    talking.write_text("#!/bin/sh\nread question\necho Hello.\nread more\n")
+    talking.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(talking))
+    assert anyio.run(_batches, tools, 1) == _here(tools, 1)
+
+
+def test_a_package_of_the_same_name_is_not_ours(
+    tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "conformance"
+    other.mkdir()
+    (other / "__init__.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+
+    async def work() -> list[Plan]:
+        async with PlanMaker(tools) as maker:
+            made = await maker.plans(number=NUMBER, chosen_seed=1)
+            assert maker.process is not None
+            return made
+
+    assert [anyio.run(work)] == _here(tools, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["conformance"]
+
+
+def test_nobody_waits_in_vain_for_plans(tools: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_maker, "_LONGEST_SECONDS", 0.0)
+    assert anyio.run(_batches, tools, 1) == [[]]
 
 
 def test_each_question_has_its_answer(tools: Toolbox) -> None:

@@ -10,7 +10,7 @@ from conformance.drive.draft import UNDECLARED
 from conformance.drive.sequences.model import ANY, Model
 from conformance.specification.states import FAILED
 from conformance.wire.exchange import Exchange
-from tests.builders import QUESTION, creation, exchange, handle, reading
+from tests.builders import QUESTION, creation, exchange, handle, reading, task
 
 ASKING = {"inputRequests": {"one": QUESTION, "two": QUESTION}}
 
@@ -155,3 +155,11 @@ def test_an_internal_error_is_suspected() -> None:
 def test_what_is_set_aside_is_not_suspected() -> None:
     exchanges = (creation(), reading(status="completed"), reading(status="working"))
     assert suspected(*exchanges, set_aside=("lifecycle.legal-transitions",)) == []
+
+
+@pytest.mark.parametrize("status", [["completed"], {"is": "completed"}, None, 7])
+def test_whatever_a_server_calls_a_status_is_taken_in(status: object) -> None:
+    shown = {**task(), "status": status}
+    made, done = creation(), reading(status="completed")
+    assert suspected(made, done, reading(result=shown)) == ["lifecycle.legal-transitions"]
+    assert suspected(made, reading(result=shown, started=done.ended + 1)) == []

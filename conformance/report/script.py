@@ -35,6 +35,8 @@ from conformance.wire.secrets import MASK
 _SHORTEST_PAUSE = 0.04
 _SECONDS_OF_A_REQUEST = 30
 
+# Another shell hands over before it comes to what it cannot read.
+_NEEDS_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
 _HELPERS = r"""
 send() {
   curl -sS -w "\nHTTP %{http_code}" "$@"
@@ -77,7 +79,7 @@ def script(
     )
     lines = ["#!/usr/bin/env bash"]
     lines += [f"# {visible(line, 400)}" for line in _heading(rules, steps)]
-    lines += ["set -u", "", *_urls(shown, url), "", _HELPERS, ""]
+    lines += ["", _NEEDS_BASH, "set -u", "", *_urls(shown, url), "", _HELPERS, ""]
     lines += _requests(shown)
     lines += ["wait", "", *(f"echo {shlex.quote(line)}" for line in _ending(rules))]
     return "\n".join(lines) + "\n"

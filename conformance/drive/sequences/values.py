@@ -82,9 +82,10 @@ def _of_type(schema: Mapping[str, Any], marker: str) -> st.SearchStrategy[Any]:
 
 def _number(value: object, otherwise: float) -> float:
     """The value, where it is a number that can be counted from."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return otherwise
-    return value
+    # A whole number may be too large to be asked whether it is finite.
+    return value if isinstance(value, int) or math.isfinite(value) else otherwise
 
 
 def _filled(schema: Mapping[str, Any], marker: str, otherwise: Any) -> Any:
