@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.drive.draft import LEGACY_DECLARED, UNDECLARED, Draft
 from conformance.drive.scenarios.polling import changed_ids
-from conformance.drive.sequences.answering import answers_for
+from conformance.drive.sequences.answering import NEVER_ISSUED, answers_for
 from conformance.drive.sequences.breaking import Breakage, breakage_from, broken_params
 from conformance.drive.sequences.followed import Followed
 from conformance.drive.sequences.steps import Step
@@ -140,7 +140,7 @@ async def broken(run: Performance, step: Step, followed: Followed) -> None:
         return
     params = _params(run, step, followed)
     if step.how == TASKS_UPDATE and not params["inputResponses"]:
-        params["inputResponses"] = {"conformance-never-issued": {"action": "cancel"}}
+        params["inputResponses"] = {NEVER_ISSUED: {"action": "cancel"}}
     if breakage.path[0] == "_meta":
         # Of such a request a server need not even look at the task: so none is named.
         params["taskId"] = _never_issued(run)

@@ -48,6 +48,7 @@ from conformance.drive.sequences.steps import (
     ELSEWHERE,
     FRESH,
     MAIN,
+    MOST_TASKS,
     OTHER,
     Plan,
     Step,
@@ -71,7 +72,6 @@ _SHORTEST = 3
 _TOURS_OF_THREE = 2
 # The number of steps of a plan, the one that makes its first task included.
 STEPS = 20
-_MOST_TASKS = 3
 _MARKER = "conformance"
 
 settings.register_profile(
@@ -243,7 +243,7 @@ class PlanMachine(RuleBasedStateMachine):
 
     def may_create(self) -> bool:
         """Whether there may be another task."""
-        return len(self._made) < _MOST_TASKS
+        return len(self._made) < MOST_TASKS
 
     def _has_task_of(self, tools: Collection[str]) -> bool:
         return any(step.tool in tools for step in self._made.values())

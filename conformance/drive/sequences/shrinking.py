@@ -58,6 +58,7 @@ class Shrinking:
     async def _shows_alone(self, plan: Plan) -> bool:
         """What was seen in company may take more than one time to show again."""
         for _ in range(_TIMES_ALONE):
+            self.attempts -= 1
             if await self.attempt(plan):
                 return True
         return False

@@ -91,6 +91,8 @@ class Step:
 
 
 Plan = tuple[Step, ...]
+# So many tasks a plan that is made up has at most.
+MOST_TASKS = 3
 
 
 def flat(plan: Iterable[Step]) -> Iterator[Step]:

@@ -29,7 +29,7 @@ from conformance.drive.sequences.chances import (
     other_request,
     undeclared_call,
 )
-from conformance.drive.sequences.steps import ALOOF, MAIN, OTHER, Plan, Step
+from conformance.drive.sequences.steps import ALOOF, MAIN, MOST_TASKS, OTHER, Plan, Step
 from conformance.drive.sequences.tools import Toolbox
 from conformance.drive.surroundings import ToolUse
 from conformance.specification.names import TASK_METHODS, TASKS_CANCEL, TASKS_GET, TASKS_UPDATE
@@ -43,7 +43,6 @@ _MOST_THINGS, _SOME_THINGS, _FEW_THINGS = (
 )
 # The most things of a tour.
 TOUR_STEPS = 50
-_MOST_TASKS = 3
 _SELDOM = st.integers(0, 5)
 
 
@@ -230,7 +229,7 @@ class TourMachine(RuleBasedStateMachine):
     def _apart(self, do: str, how: str, data: st.DataObject) -> None:
         """What is not about one of the tasks."""
         if do == "create":
-            if self._number < _MOST_TASKS:
+            if self._number < MOST_TASKS:
                 self._add(self._create)
         elif do == "call":
             step = undeclared_call(self._tools, self._create.tool, data.draw(CALLS))
