@@ -363,9 +363,19 @@ def test_where_ordinary_requests_fare_no_better(answer: Answer) -> None:
         assert judged("survives-bad-input", control, sent).verdict == "not-exercised"
 
 
-def test_a_gateway_before_a_server_elsewhere() -> None:
-    assert judged("survives-bad-input", odd(status=502)).verdict == "fail"
-    assert judged("survives-bad-input", odd(status=502), loopback=False).verdict == "not-exercised"
+@pytest.mark.parametrize("status", [502, 504])
+def test_a_gateway_before_a_server_elsewhere(status: int) -> None:
+    assert judged("survives-bad-input", odd(status=status)).verdict == "fail"
+    elsewhere = judged("survives-bad-input", odd(status=status), loopback=False)
+    assert elsewhere.verdict == "not-exercised"
+
+
+@pytest.mark.parametrize("loopback", [True, False])
+@pytest.mark.parametrize("answer", [{"status": 503}, {"error": -32603, "status": 503}])
+def test_a_server_that_has_too_much_to_do(answer: Answer, loopback: bool) -> None:
+    for sent in (odd(**answer), ill_formed(raw(b"{"), **answer)):
+        found = judged("survives-bad-input", sent, loopback=loopback)
+        assert found.verdict == "not-exercised"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,9 @@ from conformance.wire.history import History
 
 # The ill-formed bodies longer than this may be refused unread.
 _FAIR_LENGTH = 16 * 1024
+# A gateway found nobody to answer: before a server on this machine none stands. A 503 is not among
+# them, since a server that has too much to do says so itself, of any request.
+_WITHOUT_SERVER = (502, 504)
 
 
 def _answered_under_this_revision(history: History) -> list[Exchange]:
@@ -353,7 +356,9 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
     if exchange.fault is not None:
         return _lost(exchange, shown, what)
     status = exchange.status or 0
-    if is_about_http(exchange) and not (status >= 502 and history.circumstances.loopback):
+    if is_about_http(exchange) and not (
+        status in _WITHOUT_SERVER and history.circumstances.loopback
+    ):
         return unclear(shown, f"HTTP {status} is about the HTTP request")
     if status >= 500:
         return broken(
