@@ -288,6 +288,7 @@ TIMEOUT: Answer = {"fault": Fault("timeout", "nothing complete within 5 s")}
         ({"error": -32601}, "pass"),
         ({"error": -32020}, "pass"),
         ({"error": -32603, "status": 500}, "fail"),
+        ({"error": -32600, "status": 500}, "fail"),
         ({"body": "Internal Server Error", "status": 500, "content_type": "text/plain"}, "fail"),
         (HTML, "fail"),
         (SERVED, "fail"),
@@ -314,15 +315,22 @@ def test_an_odd_id(answer: Answer, verdict: str) -> None:
         (b"{", {"body": "bad request", "status": 400, "content_type": "text/plain"}, "pass"),
         (b"{", {"status": 400}, "pass"),
         (b"{", {"body": '{"jsonrpc": "2.0", "error": "misshapen"}', "status": 400}, "pass"),
-        (b"{", HTML, "fail"),
+        (b"{", HTML, "pass"),
+        (b"{", {**HTML, "status": 500}, "fail"),
+        (b"{", {**HTML, "status": 200}, "fail"),
         (b"{", {"status": 500}, "fail"),
+        (b"{", {"error": -32700, "status": 500}, "pass"),
+        (b"{", {"error": -32600, "status": 500}, "pass"),
+        (b"{", {"error": -32603, "status": 500}, "fail"),
         (b"{", {"status": 200}, "fail"),
         (b"{", {"status": 202}, "fail"),
         (b"{", RESET_AGAIN, "fail"),
         (b"5", {"error": -32600}, "pass"),
         (b"5", SERVED, "fail"),
         (b"[]", BATCH, "not-exercised"),  # it is the client that must not send one
+        (b"[]", HTML, "pass"),
         (b"[]", {"status": 500}, "fail"),
+        (b"[]", {"error": -32600, "status": 500}, "pass"),
         (b"{}", {"status": 202}, "fail"),
         (b"[" * 20_000, RESET_AGAIN, "not-exercised"),  # it may be too long to be heard out
         (b"[" * 20_000, {"status": 413}, "not-exercised"),
@@ -461,7 +469,7 @@ def test_the_page_of_a_gateway_before_a_server_elsewhere() -> None:
         "status": 400,
         "content_type": "text/html",
     }
-    sent = ill_formed(raw(b"{"), **page)
+    sent = odd(**page)
     assert judged("survives-bad-input", sent).verdict == "fail"
     assert judged("survives-bad-input", sent, loopback=False).verdict == "not-exercised"
 

@@ -25,9 +25,11 @@ from conformance.specification.names import (
     HEADER_SESSION,
     HEADER_VERSION,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     META_CLIENT_CAPABILITIES,
     META_PROTOCOL_VERSION,
     METHOD_NOT_FOUND,
+    PARSE_ERROR,
     TASK_METHODS,
     TASKS_GET,
     TOOLS_CALL,
@@ -333,9 +335,9 @@ def _wanted(exchange: Exchange) -> str:
 def bad_input_is_answered(history: History) -> Iterator[Observation]:
     """Odd ids and ill-formed bodies get a JSON-RPC error.
 
-    They never get a 5xx, a web page or a dropped connection. A body that cannot be read may
-    also be refused by HTTP alone. A server that takes what is almost a request for one harms
-    nobody.
+    They never get a 5xx or a dropped connection, and an odd id no web page. A body that is no
+    request may also be refused by HTTP alone, and its error may come with any status. A server
+    that takes what is almost a request for one harms nobody.
     """
     for exchange in history.intended("odd-task-id", "ill-formed"):
         control = history.control_of(exchange)
@@ -360,6 +362,9 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
         status in _WITHOUT_SERVER and history.circumstances.loopback
     ):
         return unclear(shown, f"HTTP {status} is about the HTTP request")
+    ill_formed = exchange.intent == "ill-formed"
+    if ill_formed and exchange.error_code in (PARSE_ERROR, INVALID_REQUEST):
+        return holds(shown)  # it was told what is wrong: no sentence says with which status
     if status >= 500:
         return broken(
             shown,
@@ -369,6 +374,8 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
         )
     if any("error" in message for message in json_rpc_responses(exchange)):
         return holds(shown)
+    if status >= 400 and ill_formed:
+        return holds(shown)  # refused by HTTP alone, in whatever words
     if is_web_page(exchange) and status >= 400 and not history.circumstances.loopback:
         return unclear(shown, f"a gateway may have sent the page (HTTP {status})")
     if is_web_page(exchange):
@@ -379,8 +386,6 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
             found=exchange.outcome,
         )
     if status >= 400:
-        if exchange.intent == "ill-formed":
-            return holds(shown)
         return unclear(shown, f"{what} was refused without JSON-RPC (HTTP {status})")
     if _almost_a_request(exchange):
         return holds(shown)
