@@ -378,6 +378,12 @@ def test_a_gateway_before_a_server_elsewhere(status: int) -> None:
     assert elsewhere.verdict == "not-exercised"
 
 
+def test_an_answer_to_bad_input_that_only_our_limits_keep_us_from_reading() -> None:
+    text = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "", "data": %s}}'
+    for sent in (odd(body=text % "1e400"), ill_formed(raw(b"{"), body=text % ("[" * 200))):
+        assert judged("survives-bad-input", sent).verdict == "not-exercised"
+
+
 @pytest.mark.parametrize("loopback", [True, False])
 @pytest.mark.parametrize("answer", [{"status": 503}, {"error": -32603, "status": 503}])
 def test_a_server_that_has_too_much_to_do(answer: Answer, loopback: bool) -> None:

@@ -604,6 +604,22 @@ def test_one_response(answer: Answer, verdict: str) -> None:
     assert judged("answered", exchange("tools/list", **answer)).verdict == verdict
 
 
+DEEP = '{"a":' * 130 + "1" + "}" * 130
+
+
+@pytest.mark.parametrize("value", [DEEP, "1e400", "1" * 4001])
+def test_what_only_our_limits_keep_us_from_reading(value: str) -> None:
+    text = f'{{"jsonrpc": "2.0", "id": 7, "result": {{"resultType": "complete", "a": {value}}}}}'
+    call = exchange("tools/call", {"name": "tree", "arguments": {}}, body=text)
+    found = judged("answered", call)
+    assert found.verdict == "not-exercised"
+    assert "limit of the suite" in found.reason
+    streamed = exchange("tools/list", events=[text, RESPONSE])
+    assert judged("answered", streamed).verdict == "pass"
+    streamed = exchange("tools/list", events=[text])
+    assert judged("answered", streamed).verdict == "not-exercised"
+
+
 @pytest.mark.parametrize("answer", [{"status": 404}, {"status": 500}, BROKEN_OFF])
 def test_elsewhere_somebody_else_may_have_answered(answer: Answer) -> None:
     sent = exchange("tools/list", **answer)

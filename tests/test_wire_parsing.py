@@ -65,6 +65,23 @@ def test_what_json_allows_is_read(text: str | bytes, value: object) -> None:
     assert parse_json(text) == Parsed(value)
 
 
+@pytest.mark.parametrize(
+    ("text", "limited"),
+    [
+        ("[" * 200 + "]" * 200, True),
+        ("9" * 5_000, True),
+        ("1e400", True),
+        ("NaN", False),
+        ("{", False),
+        ("", False),
+        (b"\xff", False),
+        ("{}", False),
+    ],
+)
+def test_a_limit_of_ours_is_told_from_what_is_no_json(text: str | bytes, limited: bool) -> None:
+    assert parse_json(text).limited is limited
+
+
 def test_wide_is_not_deep() -> None:
     assert parse_json(json.dumps([[]] * 10_000)).value == [[]] * 10_000
 

@@ -81,6 +81,8 @@ def unanswered(exchange: Exchange) -> str:
         return f"the server refused the caller (HTTP {exchange.status})"
     if exchange.status in _OVERLOADED:
         return f"a gateway or a server without time answered (HTTP {exchange.status})"
+    if exchange.response is None and exchange.beyond_limits:
+        return f"a limit of the suite kept its answer from being read ({exchange.beyond_limits})"
     if exchange.response is None:
         return f"there was no JSON-RPC answer ({exchange.outcome})"
     return ""

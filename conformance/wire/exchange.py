@@ -261,6 +261,12 @@ class Exchange:
         return (parse_json(self.seen.body),) if self.seen.body else ()
 
     @once
+    def beyond_limits(self) -> str:
+        """Which limit of ours kept a JSON text of the response from being read; empty where none
+        did."""
+        return next((part.problem for part in self.parsed if part.limited), "")
+
+    @once
     def messages(self) -> tuple[JsonObject, ...]:
         """The JSON objects of the response, in order."""
         return tuple(part.value for part in self.parsed if isinstance(part.value, dict))

@@ -25,10 +25,15 @@ _BYTE_ORDER_MARK = (
 
 @dataclass(frozen=True)
 class Parsed:
-    """``value`` where ``problem`` is empty; JSON ``null`` is a value."""
+    """``value`` where ``problem`` is empty; JSON ``null`` is a value.
+
+    ``limited`` is true where a limit of ours is the problem. RFC 8259 allows a reader limits, and
+    that we have them is no fault of the text.
+    """
 
     value: Any = None
     problem: str = ""
+    limited: bool = False
 
 
 class _TooLarge(ValueError):
@@ -72,11 +77,11 @@ def parse_json(data: bytes | str) -> Parsed:
     # Looked at before it is decoded: to run out of stack in the middle of it ends the process, if
     # some callback of the garbage collector is called just then.
     if text.count("[") + text.count("{") > DEEPEST and _is_deeper_than(text, DEEPEST):
-        return Parsed(problem=_TOO_DEEP)
+        return Parsed(problem=_TOO_DEEP, limited=True)
     try:
         value = _DECODER.decode(text)
     except _TooLarge:
-        return Parsed(problem=_TOO_LARGE)
+        return Parsed(problem=_TOO_LARGE, limited=True)
     except ValueError as error:
         return Parsed(problem=f"not JSON: {str(error)[:120]}")
     return Parsed(value=value)

@@ -374,6 +374,8 @@ def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History)
         )
     if any("error" in message for message in json_rpc_responses(exchange)):
         return holds(shown)
+    if exchange.beyond_limits:
+        return unclear(shown, unanswered(exchange))
     if status >= 400 and ill_formed:
         return holds(shown)  # refused by HTTP alone, in whatever words
     if is_web_page(exchange) and status >= 400 and not history.circumstances.loopback:

@@ -659,8 +659,9 @@ def answers_have_their_media_type(history: History) -> Iterator[Observation]:
 def requests_are_answered(history: History) -> Iterator[Observation]:
     """Every request gets exactly one response, also on a stream, and never an empty body.
 
-    Nothing is said of connections that broke, of exchanges that the suite ended, of calls that
-    may well take so long, or of an error page that a gateway may have sent.
+    Nothing is said of connections that broke, of exchanges that the suite ended, of JSON that it
+    cannot read for its own limits, of calls that may well take so long, or of an error page that a
+    gateway may have sent.
     """
     for exchange in history.exchanges:
         if _awaits_answer(exchange, history):
@@ -694,7 +695,7 @@ def _answer(exchange: Exchange, history: History) -> Iterator[Observation]:
         )
     elif exchange.fault is not None:
         yield _unfinished(exchange, history)
-    elif exchange.seen is None or is_about_http(exchange):
+    elif exchange.seen is None or is_about_http(exchange) or exchange.beyond_limits:
         yield unclear(exchange, unanswered(exchange) or exchange.outcome)
     elif exchange.seen.status < 300 and (not exchange.seen.body or _is_readable(exchange)):
         yield broken(
