@@ -144,6 +144,26 @@ def test_another_name(method: str, answer: Answer, verdict: str) -> None:
     assert judged("mcp-name-mismatch", *exchanges).verdict == verdict
 
 
+def test_a_refusal_that_is_not_for_the_headers() -> None:
+    pace = {"error": {"code": -31000, "message": "Polling too fast: rate limit"}}
+    for answer in (pace, {"status": 500}, {"body": "oops", "status": 500}):
+        sent = task_probe("mcp-name-differs", "other", **answer)
+        assert judged("mcp-name-mismatch", *sent).verdict == "not-exercised"
+    for status in (500, 501):
+        sent = probe("mcp-method-missing", without("Mcp-Method"), status=status)
+        assert judged("mcp-method-mismatch", *sent).verdict == "not-exercised"
+    explained = probe("mcp-method-missing", without("Mcp-Method"), error=-32603, status=500)
+    assert judged("mcp-method-mismatch", *explained).verdict == "pass"
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_another_name_of_a_task_whose_time_may_have_been_over(method: str) -> None:
+    for ttl, verdict in ((10, "not-exercised"), (600_000, "pass")):
+        made, control, sent = task_probe("mcp-name-differs", "other", method, error=-32602)
+        short = creation("task-1", result=handle("task-1", ttlMs=ttl), started=made.started)
+        assert judged("mcp-name-mismatch", short, control, sent).verdict == verdict
+
+
 def test_another_name_that_is_the_same() -> None:
     """A server that gives two tasks one id leaves no other name to send."""
     exchanges = task_probe("mcp-name-differs", "task-1", "tasks/cancel", **SERVED)

@@ -8,7 +8,7 @@ from conformance.judge.answers import is_about_http, json_rpc_responses
 from conformance.judge.eras import older_revision_served, only_this_revision
 from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
-from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
+from conformance.judge.observation import HOLDS, Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
 from conformance.judge.rule import ADVICE, MUST, SHOULD, rule
 from conformance.specification.citations import core, tasks
@@ -83,10 +83,17 @@ def _refusals(history: History, *intents: str) -> Iterator[Observation]:
             )
         elif probe.fault is not None or is_about_http(probe):
             yield unclear(pair, unanswered(probe) or probe.outcome)
-        elif probe.error is not None or (probe.status or 0) >= 400:
+        elif _may_be_gone(history, probe):
+            yield unclear(pair, _GONE)
+        elif not probe.rate_limited and (probe.error is not None or _is_refusal(probe.status)):
             yield holds(pair)
         else:
             yield unclear(pair, unanswered(probe) or probe.outcome)
+
+
+def _is_refusal(status: int | None) -> bool:
+    """Whether a status alone refuses a request. A server that stumbled has not looked at it."""
+    return status is not None and 400 <= status < 500
 
 
 def _names_its_task(exchange: Exchange) -> bool:
@@ -338,7 +345,7 @@ def differing_version_is_refused(history: History) -> Iterator[Observation]:
     """
     for observation in _refusals(history, *_VERSION_WRONG):
         probe = observation.exchanges[-1]
-        if probe.error is not None and _taken_as_older(history, probe):
+        if observation.kind == HOLDS and _taken_as_older(history, probe):
             minted = probe.response_header(HEADER_SESSION) is not None
             yield broken(
                 observation.exchanges,
