@@ -471,6 +471,21 @@ def test_an_unknown_method(answer: Answer, verdict: str) -> None:
     assert judged("method-not-found-status", control, sent).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": -32000, "status": 503},
+        {"error": -32601, "status": 503},
+        {"error": -32601, "status": 429},
+        {"error": -32000, "status": 504},
+    ],
+)
+def test_an_unknown_method_and_a_server_without_time(answer: Answer) -> None:
+    control = discovery()
+    sent = exchange("no/such", intent="unknown-method", control=control, **answer)
+    assert judged("method-not-found-status", control, sent).verdict == "not-exercised"
+
+
 def test_the_status_of_every_method_that_is_not_served() -> None:
     stray = exchange("tasks/result", {"taskId": "task-1"}, error=-32601, status=200)
     assert judged("method-not-found-status", stray).verdict == "fail"

@@ -549,14 +549,19 @@ def unknown_method_is_404(history: History) -> Iterator[Observation]:
         if exchange.method == TOOLS_CALL or not exchange.is_request:
             continue
         if is_careful(exchange, history):
-            yield _status_of(exchange, (exchange,), 404)
+            hindrance = unanswered(exchange)
+            yield (
+                unclear(exchange, hindrance)
+                if hindrance
+                else _status_of(exchange, (exchange,), 404)
+            )
     for probe in probes(history, "unknown-method"):
         if isinstance(probe, Observation):
             yield probe
+        elif unanswered(probe) or (probe.result is None and is_about_http(probe)):
+            yield unclear(probe, unanswered(probe) or probe.outcome)
         elif probe.result is not None or (
-            probe.error is not None
-            and probe.error_code != METHOD_NOT_FOUND
-            and not is_about_http(probe)
+            probe.error is not None and probe.error_code != METHOD_NOT_FOUND
         ):
             yield broken(
                 _with_control(history, probe),
@@ -567,7 +572,7 @@ def unknown_method_is_404(history: History) -> Iterator[Observation]:
                 member="/error/code" if probe.error is not None else "",
             )
         elif probe.error is None:
-            yield unclear(probe, unanswered(probe) or probe.outcome)
+            yield unclear(probe, probe.outcome)
 
 
 def _methods_implemented(history: History) -> frozenset[str]:
