@@ -426,6 +426,16 @@ def test_an_unknown_version(answer: Answer, verdict: str) -> None:
     )
 
 
+def test_an_unknown_version_whose_code_is_written_as_a_fraction() -> None:
+    for data, verdict in (
+        ({}, "fail"),
+        ({"data": {"supported": ["2026-07-28"], "requested": "2099-01-01"}}, "pass"),
+    ):
+        error = {"code": -32022.0, "message": "no", **data}
+        sent = probe("version-unknown", on_both, error=error, status=400)
+        assert judged("unsupported-version", *sent).verdict == verdict
+
+
 def test_an_unknown_version_with_another_status() -> None:
     answer = unsupported(supported=["2026-07-28"], requested="2099-01-01")
     sent = probe("version-unknown", on_both, **{**answer, "status": 200})

@@ -390,7 +390,7 @@ def unknown_version_is_told(history: History) -> Iterator[Observation]:
         refusal = _refused_with(probe, pair, UNSUPPORTED_VERSION, "for a version it does not know")
         yield refusal
         error = probe.error or {}
-        if probe.error_code != UNSUPPORTED_VERSION or not isinstance(error.get("code"), int):
+        if probe.error_code != UNSUPPORTED_VERSION:
             continue
         data = error.get("data")
         data = data if isinstance(data, dict) else {}
