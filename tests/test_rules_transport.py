@@ -665,6 +665,16 @@ def test_what_only_our_limits_keep_us_from_reading(value: str) -> None:
     assert judged("answered", streamed).verdict == "not-exercised"
 
 
+@pytest.mark.parametrize("body", [b"\x0b\x02\x80hello\x03", b""])
+def test_an_answer_in_a_coding_that_was_not_asked_for(body: bytes) -> None:
+    coded = Fault("encoding", "content encoding 'br' was not asked for")
+    found = judged("answered", exchange("tools/list", status=200, body=body, fault=coded))
+    assert found.verdict == "not-exercised"
+    assert "not asked for" in found.reason
+    assert "closed" not in found.reason
+    assert "complete" not in found.reason
+
+
 @pytest.mark.parametrize("answer", [{"status": 404}, {"status": 500}, BROKEN_OFF])
 def test_elsewhere_somebody_else_may_have_answered(answer: Answer) -> None:
     sent = exchange("tools/list", **answer)

@@ -202,6 +202,8 @@ async def endless(request: bytes, writer: Writer) -> None:
         await writer.drain()
 
 
+_DEFLATE = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+RAW_DEFLATE = _DEFLATE.compress(JSON) + _DEFLATE.flush()
 BOMB = gzipped(bytes(10_000_000))
 TRUNCATED = gzip.compress(JSON * 100)[:40]
 
@@ -250,7 +252,7 @@ TRUNCATED = gzip.compress(JSON * 100)[:40]
         pytest.param(saying(BOMB), "too-large", True, id="gzip-bomb"),
         pytest.param(
             saying(response(b"no gzip", headers="Content-Encoding: gzip\r\n")),
-            "protocol",
+            "encoding",
             True,
             id="bad-gzip",
         ),
@@ -261,7 +263,13 @@ TRUNCATED = gzip.compress(JSON * 100)[:40]
             id="half-a-gzip",
         ),
         pytest.param(
-            saying(response(headers="Content-Encoding: br\r\n")), "protocol", True, id="brotli"
+            saying(response(headers="Content-Encoding: br\r\n")), "encoding", True, id="brotli"
+        ),
+        pytest.param(
+            saying(response(RAW_DEFLATE, headers="Content-Encoding: deflate\r\n")),
+            "encoding",
+            True,
+            id="raw-deflate",
         ),
     ],
 )

@@ -84,6 +84,7 @@ def complain_about_transport(exchange: Exchange, url: str) -> None:
             "timeout": "it accepts connections but does not answer; check its log",
             "reset": "it closed the connection without an answer; check its log, or whether"
             " the URL should begin with https://",
+            "encoding": "it compresses answers in a way that was not asked for; turn that off",
             "redirect": "give the URL it redirects to, if you trust it",
         }.get(fault.kind, "check the URL and the server's log")
         raise NothingToJudge(f"no answer from {url} ({fault.kind}: {fault.detail}): {advice}")

@@ -16,7 +16,7 @@ from conformance.specification.names import (
     code_words,
 )
 from conformance.specification.schemas import Problem
-from conformance.wire.exchange import Exchange
+from conformance.wire.exchange import ENCODING, Exchange
 from conformance.wire.history import History
 
 
@@ -73,6 +73,8 @@ def problems_told(
 
 def unanswered(exchange: Exchange) -> str:
     """Why an exchange says nothing about the protocol; empty where it does."""
+    if exchange.fault is not None and exchange.fault.kind == ENCODING:
+        return f"its answer could not be decoded ({exchange.fault.detail})"
     if exchange.fault is not None:
         return f"no complete answer came ({exchange.fault.kind}: {exchange.fault.detail})"
     if exchange.rate_limited:

@@ -22,7 +22,7 @@ import anyio
 import httpx
 
 from conformance.version import __version__
-from conformance.wire.exchange import Fault, Seen, Sent, header_of
+from conformance.wire.exchange import ENCODING, Fault, Seen, Sent, header_of
 from conformance.wire.reading import Reading, TooLarge
 from conformance.wire.sse import Event
 
@@ -355,6 +355,8 @@ def _fault_of(error: BaseException) -> Fault:
     detail = _detail_of(error)
     if any(isinstance(cause, ssl.SSLError) for cause in _causes(error)):
         return Fault("tls", detail)
+    if isinstance(error, httpx.DecodingError):
+        return Fault(ENCODING, f"it is not compressed as it says: {detail}")
     if isinstance(error, httpx.ConnectError):
         return Fault("connect", detail)
     if isinstance(error, httpx.TimeoutException):

@@ -34,6 +34,8 @@ JsonObject: TypeAlias = dict[str, Any]
 ORDINARY = "ordinary"
 # The intent of what is sent at the end, to leave nothing behind.
 TIDY_UP = "tidy-up"
+# The kind of fault where a response came whose coding is not known.
+ENCODING = "encoding"
 # The note of how many seconds the suite itself was held up meanwhile.
 HELD_UP = "heldUp"
 _HOLD_UPS_COUNT = 3
@@ -104,8 +106,9 @@ class Seen:
 class Fault:
     """Why an exchange has no complete response.
 
-    ``kind`` is one of ``connect``, ``tls``, ``timeout``, ``reset``, ``protocol``,
-    ``too-large``, ``redirect``, ``interrupted``.
+    ``kind`` is one of ``connect``, ``tls``, ``timeout``, ``reset``, ``protocol``, ``encoding``,
+    ``too-large``, ``redirect``, ``interrupted``. With ``encoding`` the response came, compressed
+    in a way that we did not ask for and do not read.
     """
 
     kind: str
@@ -354,6 +357,8 @@ class Exchange:
     @property
     def outcome(self) -> str:
         """What came, in a few words: for messages to people."""
+        if self.fault is not None and self.fault.kind == ENCODING:
+            return f"an answer that could not be decoded ({self.fault.detail})"
         if self.fault is not None:
             return f"no complete answer ({self.fault.kind}: {self.fault.detail})"
         if self.seen is None:

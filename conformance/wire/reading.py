@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import httpx
 
-from conformance.wire.exchange import Fault, Headers, Seen
+from conformance.wire.exchange import ENCODING, Fault, Headers, Seen
 from conformance.wire.sse import Event, EventReader
 
 _COMPRESSED = ("gzip", "x-gzip", "deflate")
@@ -68,7 +68,7 @@ class Reading:
         self._inflating = False
         self._inflate = _decompressor() if encoding in _COMPRESSED else None
         if self._inflate is None and encoding not in ("", "identity"):
-            self.fault = Fault("protocol", f"content encoding {encoding[:40]!r} was not asked for")
+            self.fault = Fault(ENCODING, f"content encoding {encoding[:40]!r} was not asked for")
 
     @property
     def weight(self) -> int:
@@ -82,7 +82,7 @@ class Reading:
     def add(self, chunk: bytes) -> bool:
         """Take a chunk. Returns True where the reader of the events has seen enough.
 
-        Raises ``TooLarge``, and ``httpx.DecodingError`` where it cannot be decompressed.
+        Raises ``TooLarge``, and ``httpx.DecodingError`` where it is not compressed as it says.
         """
         if self._inflate is not None:
             self._inflating = True
@@ -109,9 +109,10 @@ class Reading:
         return False
 
     def end(self) -> None:
-        """The body ended as HTTP says it should. Raises ``httpx.DecodingError``."""
+        """The body ended as HTTP says it should. Raises ``httpx.RemoteProtocolError`` where what
+        was compressed did not end."""
         if self._inflate is not None and self._inflating and not self._inflate.eof:
-            raise httpx.DecodingError("the compressed body ends early")
+            raise httpx.RemoteProtocolError("the compressed body ends early")
         self.complete = True
 
     def seen(self) -> Seen | None:
