@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from conformance.judge.verdict import Verdict, verdict_of
 from conformance.specification.names import META_CLIENT_CAPABILITIES, META_PROTOCOL_VERSION
 from conformance.wire.exchange import Exchange, Fault, JsonObject
 from conformance.wire.headers import encoded
+from conformance.wire.sse import Event
 from tests.builders import QUESTION, creation, exchange, handle, history, reading, task
 
 Answer = dict[str, Any]
@@ -647,6 +649,29 @@ BROKEN_OFF = {"events": [PROGRESS], "fault": Fault("protocol", "peer closed conn
 )
 def test_one_response(answer: Answer, verdict: str) -> None:
     assert judged("answered", exchange("tools/list", **answer)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event(1.0, '{"result": "50 % done"}', "status"),
+        Event(1.0, '{"error": null, "beat": 1}', "heartbeat"),
+        Event(1.0, "50 %", "progress"),
+    ],
+)
+def test_events_of_a_type_of_their_own_are_not_ours(event: Event) -> None:
+    sent = exchange("tools/list", number=7, events=[event, RESPONSE])
+    found = [
+        verdict_of(catalogue()[rule], history(sent)).verdict
+        for rule in ("transport.answered", "jsonrpc.envelope", "jsonrpc.error-shape")
+    ]
+    assert found == ["pass", "pass", "not-exercised"]
+    assert judged("answered", exchange("tools/list", events=[event])).verdict == "fail"
+
+
+def test_a_response_in_an_event_of_another_type_is_one() -> None:
+    sent = exchange("tools/list", events=[Event(1.0, json.dumps(RESPONSE), "response")])
+    assert judged("answered", sent).verdict == "pass"
 
 
 DEEP = '{"a":' * 130 + "1" + "}" * 130

@@ -9,7 +9,7 @@ the ``Mcp-Session-Id`` that was sent.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -368,19 +368,10 @@ def _asked(history: History) -> list[Asked]:
         Asked(exchange, at, message)
         for exchange in history.exchanges
         if ours(exchange, history)
-        for at, message in _timed(exchange)
+        for at, message in exchange.timed_messages
         if isinstance(message.get("method"), str) and "id" in message
     ]
     return sorted(found, key=lambda each: each.at)
-
-
-def _timed(exchange: Exchange) -> Iterator[tuple[float, JsonObject]]:
-    """The messages of an event stream, each with the time it was seen."""
-    if exchange.seen is None or not exchange.is_stream:
-        return
-    for event, part in zip(exchange.seen.events, exchange.parsed, strict=True):
-        if isinstance(part.value, dict):
-            yield event.at, part.value
 
 
 def answers(history: History) -> list[Exchange]:

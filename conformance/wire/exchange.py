@@ -25,7 +25,7 @@ from conformance.specification.names import (
 )
 from conformance.wire.once import once
 from conformance.wire.parsing import Parsed, parse_json
-from conformance.wire.sse import Event
+from conformance.wire.sse import DEFAULT_KIND, Event
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 JsonObject: TypeAlias = dict[str, Any]
@@ -271,8 +271,26 @@ class Exchange:
 
     @once
     def messages(self) -> tuple[JsonObject, ...]:
-        """The JSON objects of the response, in order."""
+        """The JSON objects of the response, in order: of an event stream, those that are MCP's."""
+        if self.seen is not None and self.is_stream:
+            return tuple(message for _, message in self.timed_messages)
         return tuple(part.value for part in self.parsed if isinstance(part.value, dict))
+
+    @once
+    def timed_messages(self) -> tuple[tuple[float, JsonObject], ...]:
+        """The messages of an event stream, each with the time it was seen.
+
+        Events of a type of their own are no messages to those who listen for messages, so that
+        whatever they carry is not MCP's, unless it says that it is JSON-RPC.
+        """
+        if self.seen is None or not self.is_stream:
+            return ()
+        return tuple(
+            (event.at, part.value)
+            for event, part in zip(self.seen.events, self.parsed, strict=True)
+            if isinstance(part.value, dict)
+            and (event.kind == DEFAULT_KIND or "jsonrpc" in part.value)
+        )
 
     @once
     def responses(self) -> tuple[JsonObject, ...]:
@@ -288,13 +306,10 @@ class Exchange:
     @once
     def notifications(self) -> tuple[tuple[float, JsonObject], ...]:
         """Notifications of an event stream, each with the time it was seen."""
-        if self.seen is None or not self.is_stream:
-            return ()
-        pairs = zip(self.seen.events, self.parsed, strict=True)
         return tuple(
-            (event.at, part.value)
-            for event, part in pairs
-            if isinstance(part.value, dict) and "method" in part.value and "id" not in part.value
+            (at, message)
+            for at, message in self.timed_messages
+            if "method" in message and "id" not in message
         )
 
     @once
@@ -490,7 +505,9 @@ def from_record(record: Mapping[str, Any], scenario: str) -> Exchange:
             headers=_headers_of(seen["headers"]),
             body=_body_of(seen, "body"),
             events=tuple(
-                Event(_seconds(event["at"]), str(event["data"]), str(event.get("kind", "message")))
+                Event(
+                    _seconds(event["at"]), str(event["data"]), str(event.get("kind", DEFAULT_KIND))
+                )
                 for event in seen.get("events", ())
             ),
             cut=bool(seen.get("cut", False)),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+# The type of an event that names none.
+DEFAULT_KIND = "message"
+
 
 @dataclass(frozen=True)
 class Event:
@@ -12,7 +15,7 @@ class Event:
 
     at: float
     data: str
-    kind: str = "message"
+    kind: str = DEFAULT_KIND
 
 
 class EventReader:
@@ -52,7 +55,7 @@ class EventReader:
     def _line(self, line: str, at: float) -> Event | None:
         if not line:
             event = (
-                Event(at, "\n".join(self._data), self._kind or "message") if self._data else None
+                Event(at, "\n".join(self._data), self._kind or DEFAULT_KIND) if self._data else None
             )
             self._data, self._kind = [], ""
             return event
