@@ -805,6 +805,7 @@ def test_a_server_that_also_speaks_an_older_revision(rule: str) -> None:
         exchange("initialize", result=HANDSHAKE),
         discovery(result={"supportedVersions": ["2026-07-28", "2025-11-25"]}),
         exchange("tools/list", **unsupported(supported=["2025-06-18", "2026-07-28"])),
+        bodiless("GET", events=[Event(1.0, "/messages?session=1", "endpoint")], cut=True),
     ):
         assert judged(rule, refused_handshake(), *traffic, other).verdict == "not-applicable"
 
@@ -825,6 +826,7 @@ def test_a_server_of_which_it_is_not_known(rule: str) -> None:
         ({"status": 404}, "warn"),
         ({"status": 204}, "warn"),
         ({"events": [": open"], "cut": True}, "warn"),
+        ({"events": [Event(1.0, "/messages", "ping")], "cut": True}, "warn"),
         ({"status": 401}, "not-exercised"),
         ({"status": 502}, "not-exercised"),
         (RESET, "not-exercised"),

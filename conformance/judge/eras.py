@@ -1,4 +1,4 @@
-"""Whether the server also speaks an older revision, with sessions, on the same URL.
+"""Whether the server also speaks an older revision, with sessions or streams, on the same URL.
 
 Such a server may serve what looks like older traffic by the older rules, so that rules on
 what became of sessions and streams have nothing to say to it.
@@ -20,8 +20,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def older_revision_served(history: History) -> Exchange | None:
-    """An exchange that shows the server to speak an older revision as well: it lists one, or
-    agrees to a handshake. ``None`` where none does."""
+    """An exchange that shows the server to speak an older revision as well: it lists one, agrees
+    to a handshake, or opens the stream of 2024-11-05. ``None`` where none does."""
     return history.derive(_older_revision_served)
 
 
@@ -53,7 +53,19 @@ def _older_revision_served(history: History) -> Exchange | None:
         version = _result(exchange).get("protocolVersion")
         if exchange.method == INITIALIZE and isinstance(version, str):
             return exchange
+        if _is_told_where_to_post(exchange):
+            return exchange
     return None
+
+
+def _is_told_where_to_post(exchange: Exchange) -> bool:
+    """Whether a GET opened the stream of HTTP+SSE, whose first event is of the type ``endpoint``.
+
+    Servers that want to support the oldest clients go on hosting it.
+    """
+    if exchange.sent.http_method != "GET" or exchange.seen is None or not exchange.is_stream:
+        return False
+    return any(event.kind == "endpoint" for event in exchange.seen.events[:1])
 
 
 def _versions_listed(exchange: Exchange) -> list[str]:
