@@ -158,8 +158,26 @@ def _no_size_and_no_text(entry: JsonObject) -> None:
     entry["response"]["content"] = {"mimeType": "application/json"}
 
 
+def _empty_text(entry: JsonObject) -> None:
+    entry["response"]["content"] = {"mimeType": "application/json", "size": 0, "text": ""}
+
+
+def _empty_text_with_its_length(entry: JsonObject) -> None:
+    _empty_text(entry)
+    entry["response"]["headers"].append({"name": "Content-Length", "value": "412"})
+
+
 @pytest.mark.parametrize(
-    "edit", [_no_text, _short_text, _no_status, _no_headers, _no_size_and_no_text]
+    "edit",
+    [
+        _no_text,
+        _short_text,
+        _no_status,
+        _no_headers,
+        _no_size_and_no_text,
+        _empty_text,
+        _empty_text_with_its_length,
+    ],
 )
 def test_what_was_not_recorded_accuses_nobody(edit: Edit, tmp_path: Path) -> None:
     entry = har_entry(reading("task-1"))
@@ -175,8 +193,10 @@ def test_what_was_not_recorded_accuses_nobody(edit: Edit, tmp_path: Path) -> Non
 def test_an_empty_answer_that_says_so_was_recorded(tmp_path: Path) -> None:
     empty = har_entry(exchange(status=200, headers={"Content-Length": "0"}))
     accepted = har_entry(exchange(status=202, headers={"Date": "today"}))
-    found = recorded(tmp_path, empty, accepted).history.exchanges
-    assert [e.status for e in found] == [200, 202]
+    told = har_entry(exchange(status=200, headers={"Content-Length": "0"}))
+    told["response"]["content"]["text"] = ""
+    found = recorded(tmp_path, empty, accepted, told).history.exchanges
+    assert [e.status for e in found] == [200, 202, 200]
 
 
 def test_a_body_in_base64(tmp_path: Path) -> None:

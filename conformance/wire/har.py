@@ -283,8 +283,9 @@ def _seen(response: JsonObject, at: float) -> Seen | None:
     if not headers or not isinstance(size, int | float) or size > len(body or b""):
         return None
     empty = status in _WITHOUT_BODY or header_of(headers, "content-length") == "0"
-    if body is None and not empty:
-        return None  # recorders leave out what was too large, or no longer in memory
+    if not body and not empty:
+        # Recorders leave out what was too large, or no longer in memory: some with an empty text.
+        return None
     body = body or b""
     kind = (header_of(headers, "content-type") or "").partition(";")[0].strip().lower()
     events = EventReader().feed(body, at) if kind == "text/event-stream" else []
