@@ -122,8 +122,9 @@ def test_tools_without_hints(tool: object) -> None:
     assert judged(HINTS, offered(), tools(PLAIN, tool)).verdict == "pass"
 
 
-def test_no_tools_have_no_hints() -> None:
-    assert judged(HINTS, offered(), tools()).verdict == "pass"
+def test_no_tools_show_nothing_of_hints() -> None:
+    assert judged(HINTS, offered(), tools()).verdict == "not-exercised"
+    assert judged(HINTS, offered(), tools(), tools(PLAIN)).verdict == "pass"
 
 
 @pytest.mark.parametrize("support", ["required", "optional", "forbidden"])

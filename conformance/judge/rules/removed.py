@@ -109,6 +109,9 @@ def tools_carry_no_hints(history: History) -> Iterator[Observation]:
         if not isinstance(tools, list):
             yield unclear(exchange, unanswered(exchange) or "no list of tools came")
             continue
+        if not tools:
+            yield unclear(exchange, "the server lists no tools that could carry a hint")
+            continue
         hinted = [
             index
             for index, tool in enumerate(tools)
