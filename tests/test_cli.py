@@ -265,7 +265,7 @@ def test_a_difference(good: str, faulty: str) -> None:
     command("run", faulty, *ONLY, "--json", "new.json")
     worse = command("diff", "old.json", "new.json")
     assert worse.status == 1
-    assert f"{RULE} (must): pass → fail" in worse.output
+    assert f"{RULE} (implied): pass → fail" in worse.output
     better = command("diff", "new.json", "old.json", "--format", "json")
     assert better.status == 0
     assert json.loads(better.output)["fixed"][0]["rule"] == RULE

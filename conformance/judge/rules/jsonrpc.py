@@ -17,7 +17,7 @@ from conformance.judge.lives import lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
 from conformance.judge.rule import IMPLIED, MUST, rule
-from conformance.specification.citations import core
+from conformance.specification.citations import core, sep, tasks
 from conformance.specification.names import (
     CODE_NAMES,
     HEADER_MISMATCH,
@@ -293,7 +293,7 @@ def reserved_codes_are_left_alone(history: History) -> Iterator[Observation]:
 # ---- ill-formed requests -------------------------------------------------------------------
 
 
-@rule("jsonrpc.invalid-params", MUST, core("basic/index", "error-codes"))
+@rule("jsonrpc.invalid-params", MUST, tasks("protocol-errors"))
 def task_id_is_checked(history: History) -> Iterator[Observation]:
     """A `taskId` that is missing or is not a text is -32602.
 
@@ -451,11 +451,14 @@ def _described(exchange: Exchange) -> str:
 @rule(
     "jsonrpc.unknown-members-ignored",
     IMPLIED,
-    core("basic/index", "meta"),
+    sep("backward-compatibility"),
     after=("polling.pure-read",),
 )
 def unknown_members_are_ignored(history: History) -> Iterator[Observation]:
-    """Members of params and of `_meta` that the server does not know cause no error."""
+    """Members of params and of `_meta` that the server does not know cause no error.
+
+    Of one member that is gone the text says that it is to be ignored, as unknown ones are.
+    """
     for probe in probes(history, "unknown-members"):
         if isinstance(probe, Observation):
             yield probe

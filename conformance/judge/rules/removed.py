@@ -60,9 +60,13 @@ def tasks_result_is_gone(history: History) -> Iterator[Observation]:
         )
 
 
-@rule("removed.tasks-list", MUST, sep("security-implications"))
+@rule("removed.tasks-list", IMPLIED, tasks("security-considerations"))
 def tasks_list_is_gone(history: History) -> Iterator[Observation]:
-    """`tasks/list` is answered with -32601, and lists nothing."""
+    """`tasks/list` is answered with -32601, and lists nothing.
+
+    The text says that there is none. A method that a server does not implement has to be -32601,
+    which is a sentence of the core.
+    """
     if not is_offered(history):
         yield not_offered(_NOT_OFFERED)
         return

@@ -10,7 +10,7 @@ from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import HOLDS, Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
-from conformance.judge.rule import ADVICE, MUST, SHOULD, rule
+from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import core, tasks
 from conformance.specification.names import (
     HEADER_MISMATCH,
@@ -101,11 +101,16 @@ def _names_its_task(exchange: Exchange) -> bool:
     return name is not None and decoded(name) == exchange.task_id
 
 
-@rule("transport.mcp-name-accepted", MUST, tasks("streamable-http-routing-headers"), needs=(TASK,))
+@rule(
+    "transport.mcp-name-accepted",
+    IMPLIED,
+    tasks("streamable-http-routing-headers"),
+    needs=(TASK,),
+)
 def matching_name_is_served(history: History) -> Iterator[Observation]:
     """A matching `Mcp-Name` on the three methods is served.
 
-    Clients must send it, with the id of the task.
+    Clients must send it, with the id of the task: that servers take it then is implied.
     """
     known = lives(history)
     for exchange in history.of_method(*TASK_METHODS):
@@ -667,9 +672,12 @@ def answers_have_their_media_type(history: History) -> Iterator[Observation]:
             )
 
 
-@rule("transport.answered", MUST, core("basic/index", "responses"))
+@rule("transport.answered", MUST, core(_HTTP, "sending-messages"))
 def requests_are_answered(history: History) -> Iterator[Observation]:
     """Every request gets exactly one response, also on a stream, and never an empty body.
+
+    The text has a server return one JSON object, or a stream of events, which ends in the
+    response. That a stream has one and no more is implied.
 
     Nothing is said of connections that broke, of exchanges that the suite ended, of JSON that it
     cannot read for its own limits, of calls that may well take so long, or of an error page that a
