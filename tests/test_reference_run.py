@@ -26,6 +26,7 @@ WORK_SECONDS = 2.5
 
 # The reference server speaks this revision only.
 NEEDS_LEGACY = {"negotiation.not-in-older-protocol"}
+ACROSS_REPLICAS = {"endurance.replicas", "endurance.end-known-elsewhere"}
 NEEDS_OPTIONS = {
     "security.foreign-get",
     "security.foreign-update",
@@ -33,7 +34,7 @@ NEEDS_OPTIONS = {
     "security.foreign-listen",
     "security.no-token",
     "security.no-existence-oracle",
-    "endurance.replicas",
+    *ACROSS_REPLICAS,
     "endurance.restart",
 }
 
@@ -60,7 +61,7 @@ def test_reference_server_with_one_caller(sse: bool) -> None:
 
 def test_reference_server_as_two_replicas() -> None:
     judgement = drive_replicas(Settings(work_seconds=WORK_SECONDS))
-    passes_but_for(judgement, NEEDS_LEGACY | NEEDS_OPTIONS - {"endurance.replicas"})
+    passes_but_for(judgement, NEEDS_LEGACY | NEEDS_OPTIONS - ACROSS_REPLICAS)
 
 
 def test_reference_server_with_everything_on() -> None:

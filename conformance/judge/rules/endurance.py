@@ -7,16 +7,16 @@ from statistics import median
 
 from conformance.judge.expectations import refused_beforehand
 from conformance.judge.lifetimes import says_gone
-from conformance.judge.lives import Life, lives, may_have_expired
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, unclear
-from conformance.judge.rule import ADVICE, MUST, rule
+from conformance.judge.rule import ADVICE, IMPLIED, rule
 from conformance.specification.citations import tasks
 from conformance.specification.states import INPUT_REQUIRED, is_terminal
 from conformance.target.roles import REPLICAS, RESTART
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
-# So long after its end was seen on one replica, the others have to know of it.
+# So long after its end was seen on one replica, the others should know of it.
 _PATIENCE_SECONDS = 1.5
 
 
@@ -26,7 +26,7 @@ def _made(life: Life) -> tuple[Exchange, ...]:
 
 @rule(
     "endurance.replicas",
-    MUST,
+    IMPLIED,
     tasks("task-creation"),
     needs=(REPLICAS,),
     after=("creation.durable", "cancellation.acknowledged", "expiry.not-before-ttl"),
@@ -35,7 +35,8 @@ def replicas_know_every_task(history: History) -> Iterator[Observation]:
     """Every replica knows every task: to read it, to answer it and to cancel it.
 
     A URL that is given stands for the whole service. Behind it requests may be routed by
-    Mcp-Name to the one instance that holds the task.
+    Mcp-Name to the one instance that holds the task. That a new task can be read at once is a
+    MUST, which creation.durable is about; that it can be answered and cancelled is implied.
     """
     for life in lives(history).values():
         elsewhere = [
@@ -61,27 +62,48 @@ def replicas_know_every_task(history: History) -> Iterator[Observation]:
                 yield unclear((*_made(life), exchange), hindrance or exchange.outcome)
             else:
                 yield holds((*_made(life), exchange))
-        yield from _learns_of_the_end(life, elsewhere)
 
 
-def _learns_of_the_end(life: Life, elsewhere: list[Exchange]) -> Iterator[Observation]:
-    """The replica that was asked for a while after the end knows of it."""
-    end = next((s for s in life.sightings if s.terminal and s.exchange not in elsewhere), None)
-    late = [e for e in elsewhere if e.task is not None and end and e.started >= end.ended]
-    if end is None or not late or life.cancels:
-        return
-    if any(is_terminal(_status(e)) for e in late) or may_have_expired(life, late[-1].ended):
-        return
-    if late[-1].started - end.ended >= _PATIENCE_SECONDS:
-        yield broken(
-            (*_made(life), end.exchange, late[-1]),
-            f"let every replica know how a task ended: {late[-1].started - end.ended:.1f} s after"
-            f" it was {end.status} on one URL, another still says"
-            f" {_status(late[-1])}",
-            expected=f"status {end.status!r}",
-            found=f"status {_status(late[-1])!r}",
-            member="/result/status",
-        )
+@rule(
+    "endurance.end-known-elsewhere",
+    ADVICE,
+    tasks("response"),
+    needs=(REPLICAS,),
+    after=("endurance.replicas", "cancellation.acknowledged", "expiry.not-before-ttl"),
+)
+def replicas_learn_of_the_end(history: History) -> Iterator[Observation]:
+    """Once a task has ended on one replica, the others say so a little later.
+
+    The text has servers wait for consistency when they create a task, and then no more: replicas
+    may lag. But a client that asks another for ever would wait for ever.
+    """
+    for life in lives(history).values():
+        elsewhere = [read for read in life.reads if read.intent == "elsewhere"]
+        end = next((s for s in life.sightings if s.terminal and s.exchange not in elsewhere), None)
+        late = [e for e in elsewhere if e.task is not None and end and e.started >= end.ended]
+        # A cancelled task may be shown as it was for a while.
+        if end is not None and late and not life.cancels:
+            yield _learns_of_the_end(life, end, late)
+
+
+def _learns_of_the_end(life: Life, end: Sighting, late: list[Exchange]) -> Observation:
+    """Whether the replica that was asked for a while after the end knows of it."""
+    shown = (*_made(life), end.exchange, late[-1])
+    passed = late[-1].started - end.ended
+    if any(is_terminal(_status(read)) for read in late):
+        return holds(shown)
+    if may_have_expired(life, late[-1].ended):
+        return unclear(shown, "the time of the task may have been over")
+    if passed < _PATIENCE_SECONDS:
+        return unclear(shown, f"another URL was asked until {passed:.1f} s after the end only")
+    return broken(
+        shown,
+        f"let every replica know how a task ended: {passed:.1f} s after it was {end.status} on"
+        f" one URL, another still says {_status(late[-1])}",
+        expected=f"status {end.status!r}",
+        found=f"status {_status(late[-1])!r}",
+        member="/result/status",
+    )
 
 
 def _status(read: Exchange) -> object:
