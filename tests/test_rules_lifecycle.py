@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import FAIL, NOT_EXERCISED, PASS, WARN, Verdict, verdict_of
-from conformance.wire.exchange import Exchange
+from conformance.wire.exchange import Exchange, JsonObject
 from tests.builders import CALL_RESULT, creation, exchange, handle, history, reading, task
 
 
@@ -191,6 +192,11 @@ class TestLegalTransitions:
 OTHER_RESULT = {"result": {"content": [{"type": "text", "text": "other"}]}}
 
 
+def numbered(block: JsonObject, number: str) -> JsonObject:
+    filled: JsonObject = json.loads(json.dumps(block).replace("{}", number))
+    return filled
+
+
 class TestTerminalIsFinal:
     rule = "lifecycle.terminal-is-final"
 
@@ -218,6 +224,36 @@ class TestTerminalIsFinal:
         again = {"result": {**CALL_RESULT, "_meta": {"com.example/served": 2}}}
         calls = (reading("t", "completed"), reading("t", "completed", members=again))
         assert judged(self.rule, made, *calls).verdict == PASS
+
+    @pytest.mark.parametrize(
+        "block",
+        [
+            {"type": "text", "text": "done", "_meta": {"com.example/served": "{}"}},
+            {"type": "resource_link", "name": "r", "uri": "https://b.example/r?signature={}#{}"},
+            {
+                "type": "resource",
+                "resource": {"uri": "memo:r?{}", "text": "x", "_meta": {"n": "{}"}},
+            },
+        ],
+    )
+    def test_what_a_block_says_anew_at_each_read_passes(self, block: JsonObject) -> None:
+        made = creation("t")
+        reads = [
+            reading("t", "completed", members={"result": {"content": [numbered(block, number)]}})
+            for number in ("1", "2")
+        ]
+        assert judged(self.rule, made, *reads).verdict == PASS
+
+    def test_a_link_to_another_place_fails(self) -> None:
+        made = creation("t")
+        reads = [
+            reading("t", "completed", members={"result": {"content": [link]}})
+            for link in (
+                {"type": "resource_link", "name": "r", "uri": "https://b.example/one"},
+                {"type": "resource_link", "name": "r", "uri": "https://b.example/other"},
+            )
+        ]
+        assert judged(self.rule, made, *reads).verdict == FAIL
 
     @pytest.mark.parametrize("sent", [cancelling, answering])
     def test_what_is_sent_to_an_ended_task_is_left_to_other_rules(self, sent: Any) -> None:

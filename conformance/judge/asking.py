@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
+from conformance.judge.bare import unsigned, without_meta
 from conformance.judge.lives import Life, Sighting, may_have_expired
 from conformance.specification.states import CANCELLED, FAILED, INPUT_REQUIRED
 from conformance.wire.exchange import ORDINARY, Exchange, JsonObject
@@ -46,12 +47,12 @@ def same_request(one: object, other: object) -> bool:
 def _bare(request: object) -> object:
     if not isinstance(request, Mapping):
         return request
-    bare = {key: value for key, value in request.items() if key != "_meta"}
+    bare = without_meta(request)
     params = bare.get("params")
     if isinstance(params, Mapping):
-        params = {key: value for key, value in params.items() if key != "_meta"}
+        params = without_meta(params)
         if params.get("mode") == "url" and isinstance(params.get("url"), str):
-            params["url"] = params["url"].partition("#")[0].partition("?")[0]
+            params["url"] = unsigned(params["url"])
         bare["params"] = params
     return bare
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.judge.bare import bare_block, without_meta
 from conformance.judge.clocks import age_when_called
 from conformance.specification.names import (
     STATUS_NOTIFICATION,
@@ -132,11 +133,13 @@ def handles(history: History) -> list[Exchange]:
 
 
 def outcome_of(task: JsonObject) -> tuple[Any, Any]:
-    """What a task ended with: its result, but for a ``_meta`` that may differ from read to
-    read, and its error."""
+    """What a task ended with: its result, but for what may differ from read to read, and its
+    error."""
     result = task.get("result")
     if isinstance(result, dict):
-        result = {name: value for name, value in result.items() if name != "_meta"}
+        result = without_meta(result)
+        if isinstance(result.get("content"), list):
+            result["content"] = [bare_block(block) for block in result["content"]]
     return result, task.get("error")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.judge.bare import bare_block
 from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, unclear
@@ -86,15 +87,9 @@ def _of_result(exchange: Exchange, result: JsonObject) -> Outcome:
     blocks = value.get("content")
     texts: list[str] = []
     if isinstance(blocks, list):
-        value["content"] = [_block(block) for block in blocks]
+        value["content"] = [bare_block(block) for block in blocks]
         texts = [str(b.get("text", "")) for b in blocks if isinstance(b, dict)]
     return Outcome(exchange, False, value, "\n".join(texts))
-
-
-def _block(block: Any) -> Any:
-    if not isinstance(block, dict):
-        return block
-    return {name: part for name, part in block.items() if name != "_meta" and part is not None}
 
 
 def _of_error(exchange: Exchange, error: JsonObject) -> Outcome:
