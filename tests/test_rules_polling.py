@@ -262,6 +262,30 @@ class TestInputRequired:
         wrong = reading("t", "input_required", members={"inputRequests": requests})
         assert judged(self.rule, creation("t"), wrong).verdict == FAIL
 
+    @pytest.mark.parametrize("method", ["tasks/update", "tasks/cancel"])
+    def test_nothing_open_while_the_last_request_takes_effect_is_not_judged(
+        self, method: str
+    ) -> None:
+        cancel = exchange("tasks/cancel", {"taskId": "t"})
+        sent = self.answering("a") if method == "tasks/update" else cancel
+        calls = (creation("t"), sent, self.waiting())
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+        assert judged(self.rule, *calls, reading("t"), self.waiting("a")).verdict == PASS
+
+    @pytest.mark.parametrize("requests", [None, [], ...])
+    def test_no_object_fails_also_then(self, requests: object) -> None:
+        wrong = reading("t", "input_required", members={"inputRequests": requests})
+        assert judged(self.rule, creation("t"), self.answering("a"), wrong).verdict == FAIL
+
+    def test_an_answer_to_another_task_is_no_excuse(self) -> None:
+        other = exchange("tasks/update", {"taskId": "u", "inputResponses": {}})
+        calls = (creation("t"), creation("u"), other, self.waiting())
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_an_answer_that_came_later_is_no_excuse(self) -> None:
+        calls = (creation("t"), self.waiting(), self.answering("a"))
+        assert judged(self.rule, *calls).verdict == FAIL
+
     def test_a_request_left_out_in_between_fails(self) -> None:
         made = creation("t")
         calls = (self.waiting("a", "b"), self.waiting("a"), self.waiting("a", "b"))

@@ -190,11 +190,24 @@ def working_carries_no_payload(history: History) -> Iterator[Observation]:
     after=("polling.shape", "polling.pure-read"),
 )
 def input_required_shows_its_requests(history: History) -> Iterator[Observation]:
-    """An `input_required` task shows every open request in a non-empty inputRequests."""
+    """An `input_required` task shows every open request in a non-empty inputRequests.
+
+    An answer or a cancellation is acknowledged before it has its effect: until then a task may
+    still be called `input_required` though nothing is open any more.
+    """
+    known = lives(history)
     for sighting in read_as(history, INPUT_REQUIRED):
         requests = sighting.task.get("inputRequests")
         if isinstance(requests, dict) and requests:
             yield holds(sighting.exchange)
+            continue
+        sent = _sent_before(known.get(str(sighting.exchange.task_id)), sighting.ended)
+        if requests == {} and sent is not None:
+            yield unclear(
+                (sent, sighting.exchange),
+                f"nothing was open any more after {sent.method}, which need not have had its"
+                " effect on the status yet",
+            )
             continue
         present = "inputRequests" in sighting.task
         yield broken(
@@ -205,8 +218,14 @@ def input_required_shows_its_requests(history: History) -> Iterator[Observation]
             found=brief(requests) if present else "no inputRequests",
             member="/result/inputRequests" if present else "/result",
         )
-    for life in lives(history).values():
+    for life in known.values():
         yield from _requests_left_out(life)
+
+
+def _sent_before(life: Life | None, moment: float) -> Exchange | None:
+    """An update or a cancellation of the task that began before a moment."""
+    sent = () if life is None else (*life.updates, *life.cancels)
+    return next((exchange for exchange in sent if exchange.started < moment), None)
 
 
 def _requests_left_out(life: Life) -> Iterator[Observation]:
