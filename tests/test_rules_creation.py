@@ -146,11 +146,23 @@ class TestDurable:
     def test_a_read_at_once_passes(self) -> None:
         assert judged(self.rule, creation("t"), self.read()).verdict == PASS
 
-    @pytest.mark.parametrize("code", [-32602, -32603, -32001])
-    def test_an_error_fails(self, code: int) -> None:
-        verdict = judged(self.rule, creation("t"), self.read(error=code))
+    def test_a_task_that_is_not_there_fails(self) -> None:
+        verdict = judged(self.rule, creation("t"), self.read(error=-32602))
         assert verdict.verdict == FAIL
         assert len(verdict.evidence[0].exchanges) == 2
+
+    def test_what_the_server_says_of_unknown_ids_fails(self) -> None:
+        unknown = exchange("tasks/get", {"taskId": "x"}, error=-32001, intent="unknown-id")
+        calls = (unknown, creation("t"), self.read(error=-32001))
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    @pytest.mark.parametrize(
+        "error",
+        [-32603, -32001, {"code": -32000, "message": "pollIntervalMs has not elapsed"}],
+    )
+    def test_an_error_that_does_not_deny_the_task_is_not_judged(self, error: Any) -> None:
+        calls = (creation("t"), self.read(error=error), reading("t"))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
     def test_another_replica_that_does_not_know_the_task_fails(self) -> None:
         calls = (creation("t"), self.read(error=-32602, replica=1))

@@ -142,6 +142,15 @@ class TestExpiredCode:
     def test_another_error_fails(self, code: int) -> None:
         assert judged(self.rule, made(), gone(2.5, code)).verdict == FAIL
 
+    def test_an_error_that_does_not_last_is_not_judged(self) -> None:
+        words = {"code": -32000, "message": "pollIntervalMs has not elapsed"}
+        limited = exchange("tasks/get", {"taskId": "t"}, error=words, started=12.5, ended=12.6)
+        assert judged(self.rule, made(), limited, read(3.0)).verdict == PASS
+        assert judged(self.rule, made(), limited, gone(3.0)).verdict == PASS
+
+    def test_an_error_that_lasts_fails(self) -> None:
+        assert judged(self.rule, made(), gone(2.5, -32603), gone(3.0, -32603)).verdict == FAIL
+
     def test_a_result_that_is_no_task_fails(self) -> None:
         empty = reading("t", result={"resultType": "complete"}, started=12.5, ended=12.6)
         assert judged(self.rule, made(), empty).verdict == FAIL

@@ -12,6 +12,7 @@ from conformance.judge.expectations import (
     unanswered,
 )
 from conformance.judge.fingerprint import nested_task
+from conformance.judge.lifetimes import says_gone
 from conformance.judge.lives import (
     Life,
     Sighting,
@@ -124,7 +125,7 @@ def handle_means_readable(history: History) -> Iterator[Observation]:
             if life.creation is None or read.protocol_version != version:
                 continue
             if read.intent == "read-at-once" or _is_missed(life, read):
-                yield _readable(life.creation, life, read)
+                yield _readable(life.creation, life, read, history)
 
 
 # A read so soon after the handle, and no earlier one, shows whether the task was ever there.
@@ -149,11 +150,12 @@ def _is_missed(life: Life, read: Exchange) -> bool:
     )
 
 
-def _readable(creation: Exchange, life: Life, read: Exchange) -> Observation:
+def _readable(creation: Exchange, life: Life, read: Exchange, history: History) -> Observation:
     pair = (creation, read)
     if read.task is not None:
         return holds(pair)
-    if read.error is None or unanswered(read):
+    if unanswered(read) or not says_gone(read, history):
+        # Any other error, a rate limit in words of its own say, does not deny the task.
         return unclear(pair, unanswered(read) or read.outcome)
     if may_have_expired(life, read.ended):
         return unclear(pair, "the time of the task may have been over by then")

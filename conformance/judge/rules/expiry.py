@@ -115,6 +115,12 @@ def expired_task_is_there_or_unknown(history: History) -> Iterator[Observation]:
                 yield unclear(
                     life.with_creation(read), f"the status was {str(task['status'])[:40]!r}"
                 )
+            elif read.error is not None and (later := _told_better(life, read)) is not None:
+                yield unclear(
+                    life.with_creation(read, later),
+                    f"the error {code_words(read.error_code)} did not last, so it need not be"
+                    " about the task",
+                )
             else:
                 said = code_words(read.error_code) if read.error is not None else "no task in it"
                 yield broken(
@@ -125,6 +131,19 @@ def expired_task_is_there_or_unknown(history: History) -> Iterator[Observation]:
                     found=said,
                     member="/error/code" if read.error is not None else "/result",
                 )
+
+
+def _told_better(life: Life, read: Exchange) -> Exchange | None:
+    """A later read of a task that was answered as one of a task whose time is over may be."""
+    return next(
+        (
+            later
+            for later in life.reads
+            if later.started >= read.ended
+            and (later.task is not None or later.error_code == INVALID_PARAMS)
+        ),
+        None,
+    )
 
 
 @rule(
