@@ -127,6 +127,16 @@ class TestNotBeforeTtl:
     def test_a_ttl_that_is_none_is_for_another_rule(self, ttl: object) -> None:
         assert judged(self.rule, made(ttl), gone(1.0)).verdict == NOT_EXERCISED
 
+    @pytest.mark.parametrize("zone", ["Z", ""])
+    def test_a_task_that_was_older_than_its_call_is_not_judged(self, zone: str) -> None:
+        """No clock is needed: the handle itself tells how old the task is at least."""
+        older = {
+            "createdAt": f"2026-07-28T12:00:00.000{zone}",
+            "lastUpdatedAt": f"2026-07-28T12:00:01.900{zone}",
+        }
+        call = made(2000, members=older)
+        assert judged(self.rule, call, gone(1.0)).verdict == NOT_EXERCISED
+
 
 class TestExpiredCode:
     rule = "expiry.expired-code"

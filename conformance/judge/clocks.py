@@ -61,14 +61,25 @@ def _times_told(exchange: Exchange) -> Iterator[float]:
 
 def created_at(creation: Exchange) -> Moment | None:
     """The ``createdAt`` of the handle that a call was answered with."""
-    text = (creation.handle or {}).get("createdAt")
+    return _told(creation, "createdAt")
+
+
+def _told(creation: Exchange, name: str) -> Moment | None:
+    text = (creation.handle or {}).get(name)
     return moment_of(text) if isinstance(text, str) else None
 
 
 def age_when_called(creation: Exchange, history: History) -> float:
-    """How many seconds older a task is than the call that made it, by the server's clock: more
-    than nothing where a task takes over what had begun before."""
+    """How many seconds older a task is than the call that made it: more than nothing where a
+    task takes over what had begun before. The server's clock tells, and, without any clock, that
+    its handle had been updated so long after its creation."""
     created, ahead = created_at(creation), server_clock_ahead(history)
-    if created is None or not created.zoned or ahead is None:
+    if created is None:
         return 0.0
-    return max(creation.started + ahead - created.nanoseconds / SECOND, 0.0)
+    ages = [0.0]
+    updated = _told(creation, "lastUpdatedAt")
+    if updated is not None and updated.zoned == created.zoned:
+        ages.append((updated.nanoseconds - created.nanoseconds) / SECOND)
+    if created.zoned and ahead is not None:
+        ages.append(creation.started + ahead - created.nanoseconds / SECOND)
+    return max(ages)

@@ -86,9 +86,9 @@ def certainly_within_ttl(life: Life, exchange: Exchange, history: History) -> bo
     created = created_at(creation)
     # The task may be a little older than it could be seen: createdAt is cut to its resolution.
     older = created.resolution / SECOND if created is not None else 1.0
+    older = max(older, age_when_called(creation, history))
     if created is not None and created.zoned:
         at = created.nanoseconds / SECOND
-        older = max(older, age_when_called(creation, history))
         now = server_time(exchange)
         if now is not None and now >= at + ttl:
             return False
