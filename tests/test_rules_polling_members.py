@@ -205,6 +205,16 @@ class TestUpdatedAtTracksChange:
         assert verdict.verdict == WARN
         assert "ended" in verdict.reason
 
+    def test_moving_with_the_ttl_after_the_end_is_an_update(self) -> None:
+        def read(updated: str, ttl: int) -> Exchange:
+            members = {"lastUpdatedAt": updated, "ttlMs": ttl}
+            return reading("t", "completed", members=members)
+
+        calls = [creation("t"), read(second(2), 60_000), read(second(5), 90_000)]
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+        assert judged(self.rule, *calls, read(second(5), 90_000)).verdict == PASS
+        assert judged(self.rule, *calls, read(second(8), 90_000)).verdict == WARN
+
     def test_moving_once_the_ttl_is_over_is_not_judged(self) -> None:
         made = creation("t", result=handle("t", ttlMs=1500))
         calls = (with_times("completed", second(3)), with_times("completed", second(4)))

@@ -235,7 +235,8 @@ def _moves_with_state(shown: list[Sighting]) -> Iterator[Observation]:
 def _rests_after_the_end(shown: list[Sighting]) -> Iterator[Observation]:
     ended = [s for s in shown if s.how == "read" and s.terminal]
     for later in ended[1:]:
-        first = ended[0]
+        # A ttlMs that changed after the end is an update, which lastUpdatedAt may tell of.
+        first = next(s for s in ended if _durations(s) == _durations(later))
         one, other = moment_told(first, "lastUpdatedAt"), moment_told(later, "lastUpdatedAt")
         if not first.certainly_before(later) or one is None or other is None:
             continue
@@ -252,6 +253,10 @@ def _rests_after_the_end(shown: list[Sighting]) -> Iterator[Observation]:
             )
         else:
             yield holds((first.exchange, later.exchange))
+
+
+def _durations(sighting: Sighting) -> tuple[object, object]:
+    return sighting.task.get("ttlMs"), sighting.task.get("pollIntervalMs")
 
 
 # Members in which two reads of an unchanged task may differ.
