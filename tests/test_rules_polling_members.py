@@ -102,11 +102,17 @@ class TestCreatedAtConstant:
     def test_the_same_moment_written_otherwise_passes(self, text: str) -> None:
         assert judged(self.rule, creation("t"), with_times(created=text)).verdict == PASS
 
-    @pytest.mark.parametrize("text", ["2026-07-28T12:00:00.001Z", "2026-07-28T12:00:02Z"])
+    @pytest.mark.parametrize("text", ["2026-07-28T12:00:00.002Z", "2026-07-28T12:00:02Z"])
     def test_another_moment_fails(self, text: str) -> None:
         verdict = judged(self.rule, creation("t"), with_times(), with_times(created=text))
         assert verdict.verdict == FAIL
         assert len(verdict.evidence[0].exchanges) == 2
+
+    def test_one_time_may_be_cut_where_another_is_rounded(self) -> None:
+        cut, rounded = "2026-07-28T12:00:00Z", "2026-07-28T12:00:01Z"
+        made = creation("t", result=handle("t", createdAt=cut, lastUpdatedAt=cut))
+        read = with_times(created=rounded, updated=rounded)
+        assert judged(self.rule, made, read).verdict == PASS
 
     def test_another_task_has_another_moment(self) -> None:
         other = creation("u", result=handle("u", createdAt="2026-07-28T13:00:00.000Z"))
@@ -125,8 +131,24 @@ class TestUpdatedAtMonotonic:
         assert judged(self.rule, *calls).verdict == PASS
 
     def test_before_the_creation_fails(self) -> None:
-        early = "2026-07-28T11:59:59.999Z"
+        early = "2026-07-28T11:59:57.000Z"
         assert judged(self.rule, creation("t"), with_times(updated=early)).verdict == FAIL
+
+    def test_two_clocks_of_one_server_may_differ_a_little(self) -> None:
+        early = "2026-07-28T11:59:59.600Z"
+        assert judged(self.rule, creation("t"), with_times(updated=early)).verdict == NOT_EXERCISED
+        calls = (creation("t"), with_times(updated=second(2)), with_times(updated=second(1)))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_a_worse_fault_is_told_behind_a_doubtful_one(self) -> None:
+        made = creation("t")
+        calls = (with_times(updated=second(9)), with_times(updated=second(8)), with_times())
+        assert judged(self.rule, made, *calls).verdict == FAIL
+
+    def test_one_sighting_proves_nothing(self) -> None:
+        assert judged(self.rule, creation("t")).verdict == NOT_EXERCISED
+        elsewhere = with_times(created="2026-07-28T12:00:00", updated="2026-07-28T12:00:00")
+        assert judged(self.rule, creation("t"), elsewhere).verdict == NOT_EXERCISED
 
     def test_the_second_it_was_created_in_passes(self) -> None:
         made = "2026-07-28T12:00:00.700Z"
@@ -135,7 +157,7 @@ class TestUpdatedAtMonotonic:
         assert judged(self.rule, made_then, cut).verdict == PASS
 
     def test_going_back_fails(self) -> None:
-        calls = (creation("t"), with_times(updated=second(2)), with_times(updated=second(1)))
+        calls = (creation("t"), with_times(updated=second(9)), with_times(updated=second(1)))
         verdict = judged(self.rule, *calls)
         assert verdict.verdict == FAIL
         assert "went back" in verdict.reason

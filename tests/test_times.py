@@ -102,7 +102,11 @@ def test_the_resolution_is_that_of_the_last_digit(text: str, resolution: int) ->
 @pytest.mark.parametrize(
     ("one", "other", "before"),
     [
-        ("2026-07-28T12:00:00Z", "2026-07-28T12:00:01Z", True),
+        ("2026-07-28T12:00:00Z", "2026-07-28T12:00:02Z", True),
+        # The second of these may be the first, rounded where the first was cut.
+        ("2026-07-28T12:00:00Z", "2026-07-28T12:00:01Z", False),
+        ("2026-07-28T12:00:00.001Z", "2026-07-28T12:00:00.002Z", False),
+        ("2026-07-28T12:00:00.001Z", "2026-07-28T12:00:00.003Z", True),
         ("2026-07-28T12:00:00Z", "2026-07-28T12:00:00Z", False),
         ("2026-07-28T12:00:01Z", "2026-07-28T12:00:00Z", False),
         ("2026-07-28T12:00:00+02:00", "2026-07-28T11:00:00Z", True),
@@ -112,7 +116,7 @@ def test_the_resolution_is_that_of_the_last_digit(text: str, resolution: int) ->
         ("2026-07-28T12:00:00Z", "2026-07-28T12:00:01.001Z", True),
         # Nobody knows when the first of these is.
         ("2026-07-28T12:00:00", "2026-07-29T12:00:00Z", False),
-        ("2026-07-28T12:00:00", "2026-07-28T12:00:01", True),
+        ("2026-07-28T12:00:00", "2026-07-28T12:00:02", True),
     ],
 )
 def test_only_what_is_certain_counts_as_before(one: str, other: str, before: bool) -> None:

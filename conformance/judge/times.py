@@ -64,14 +64,13 @@ def moment_of(text: str) -> Moment | None:
 
 
 def certainly_before(one: Moment, other: Moment) -> bool:
-    """Whether one moment is before the other, whichever way their digits were cut or rounded.
+    """Whether one moment is before the other, whichever way their digits were cut or rounded:
+    one time may be cut by the program and rounded by its database.
 
     Moments of which only one has a zone cannot be compared.
     """
     if one.zoned != other.zoned:
         return False
-    if one.resolution == other.resolution:
-        return one.nanoseconds < other.nanoseconds
     return other.nanoseconds - one.nanoseconds > max(one.resolution, other.resolution)
 
 

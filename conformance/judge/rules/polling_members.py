@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
-from conformance.judge.observation import Observation, broken, holds
+from conformance.judge.observation import BROKEN, Observation, broken, holds, unclear
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, rule
 from conformance.judge.shown import brief, is_number, is_quiet, moment_told, tasks_shown
-from conformance.judge.times import certainly_before, certainly_differ, moment_of
+from conformance.judge.times import SECOND, Moment, certainly_before, certainly_differ, moment_of
 from conformance.specification.citations import sep, tasks
 from conformance.specification.names import META_RELATED_TASK
 from conformance.specification.states import INPUT_REQUIRED
 from conformance.target.roles import TASK
-from conformance.wire.exchange import JsonObject
+from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
 
 # The largest integer that every JSON reader keeps exactly; the schema's bound as well.
@@ -121,47 +121,67 @@ def created_at_never_changes(history: History) -> Iterator[Observation]:
     ),
 )
 def updated_at_never_goes_back(history: History) -> Iterator[Observation]:
-    """lastUpdatedAt is not before createdAt, and never goes back."""
+    """lastUpdatedAt is not before createdAt, and never goes back.
+
+    A server may be several machines, whose clocks differ a little: some seconds prove nothing.
+    """
     for life in lives(history).values():
         shown = _while_kept(life)
-        problem = _before_creation(shown) or _going_back(shown)
-        if problem is not None:
-            yield problem
-        elif any(moment_told(s, "lastUpdatedAt") is not None for s in shown):
-            yield holds(shown[-1].exchange)
+        problems = [*_before_creation(shown), *_going_back(shown)]
+        worst = next((p for p in problems if p.kind == BROKEN), None) or next(iter(problems), None)
+        if worst is not None:
+            yield worst
+            continue
+        told = [(s, m) for s in shown if (m := moment_told(s, "lastUpdatedAt")) is not None]
+        compared = [s for s, m in told if m.zoned == told[0][1].zoned]
+        if len(compared) > 1:
+            yield holds((compared[0].exchange, compared[-1].exchange))
 
 
-def _before_creation(shown: list[Sighting]) -> Observation | None:
+# By so much the clocks of one server may differ.
+_SKEW = 2 * SECOND
+
+
+def _back(updated: Moment, before: Moment, evidence: tuple[Exchange, ...]) -> Observation | None:
+    """Where a time is before another one, but by no more than clocks differ."""
+    skewed = Moment(updated.nanoseconds + _SKEW, updated.zoned, updated.resolution)
+    if certainly_before(skewed, before):
+        return None
+    return unclear(evidence, "lastUpdatedAt is a little too early: so much the clocks may differ")
+
+
+def _before_creation(shown: list[Sighting]) -> Iterator[Observation]:
     for sighting in shown:
         created, updated = (
             moment_told(sighting, "createdAt"),
             moment_told(sighting, "lastUpdatedAt"),
         )
-        if created is not None and updated is not None and certainly_before(updated, created):
-            return broken(
-                sighting.exchange,
-                "a task cannot have been updated before it was created",
-                expected=f"not before {brief(sighting.task['createdAt'])}",
-                found=brief(sighting.task["lastUpdatedAt"]),
-                member=f"{sighting.pointer}/lastUpdatedAt",
-            )
-    return None
+        if created is None or updated is None or not certainly_before(updated, created):
+            continue
+        yield _back(updated, created, (sighting.exchange,)) or broken(
+            sighting.exchange,
+            "a task cannot have been updated before it was created",
+            expected=f"not before {brief(sighting.task['createdAt'])}",
+            found=brief(sighting.task["lastUpdatedAt"]),
+            member=f"{sighting.pointer}/lastUpdatedAt",
+        )
 
 
-def _going_back(shown: list[Sighting]) -> Observation | None:
+def _going_back(shown: list[Sighting]) -> Iterator[Observation]:
     told = [(s, m) for s in shown if (m := moment_told(s, "lastUpdatedAt")) is not None]
     for later, updated in told:
         for earlier, before in told:
-            if earlier.certainly_before(later) and certainly_before(updated, before):
-                return broken(
-                    (earlier.exchange, later.exchange),
-                    "lastUpdatedAt went back between two reads, of which the second began after"
-                    " the first had ended",
-                    expected=f"not before {brief(earlier.task['lastUpdatedAt'])}",
-                    found=brief(later.task["lastUpdatedAt"]),
-                    member="/result/lastUpdatedAt",
-                )
-    return None
+            if not earlier.certainly_before(later) or not certainly_before(updated, before):
+                continue
+            evidence = (earlier.exchange, later.exchange)
+            yield _back(updated, before, evidence) or broken(
+                evidence,
+                "lastUpdatedAt went back between two reads, of which the second began after"
+                " the first had ended",
+                expected=f"not before {brief(earlier.task['lastUpdatedAt'])}",
+                found=brief(later.task["lastUpdatedAt"]),
+                member="/result/lastUpdatedAt",
+            )
 
 
 @rule(
