@@ -385,31 +385,65 @@ class TestSurvivesDisconnect:
     def hung_up(self, task_id: str = "t") -> Exchange:
         return creation(task_id, intent="create-and-hang-up", connection="fresh-1")
 
-    @pytest.mark.parametrize("status", ["completed", "cancelled"])
-    def test_a_task_that_goes_on_passes(self, status: str) -> None:
-        assert judged(self.rule, self.hung_up(), reading("t", status)).verdict == PASS
+    def completed(self, *task_ids: str) -> list[Exchange]:
+        return [e for t in task_ids for e in (creation(t), reading(t, "completed"))]
+
+    def test_a_task_that_goes_on_passes(self) -> None:
+        assert judged(self.rule, self.hung_up(), reading("t", "completed")).verdict == PASS
 
     def test_a_task_that_fails_while_others_complete_fails(self) -> None:
-        others = (creation("u"), reading("u", "completed"))
-        calls = (self.hung_up(), reading("t", "failed"), *others)
+        calls = (self.hung_up(), reading("t", "failed"), *self.completed("u", "v", "w"))
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_one_failure_beside_few_others_may_be_chance(self) -> None:
+        calls = (self.hung_up(), reading("t", "failed"), *self.completed("u", "v"))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_two_tasks_that_fail_alike_are_no_chance(self) -> None:
+        both = (self.hung_up(), self.hung_up("u"), reading("t", "failed"), reading("u", "failed"))
+        assert judged(self.rule, *both, *self.completed("v")).verdict == FAIL
+        assert judged(self.rule, *both).verdict == NOT_EXERCISED
+
+    def test_a_task_that_nobody_asked_to_cancel_and_is_cancelled_fails(self) -> None:
+        calls = (self.hung_up(), reading("t", "cancelled"))
+        verdict = judged(self.rule, *calls, *self.completed("u"))
+        assert verdict.verdict == FAIL
+        assert "cancelled" in verdict.reason
+
+    @pytest.mark.parametrize("status", ["failed", "cancelled"])
+    def test_without_others_to_compare_it_is_not_judged(self, status: str) -> None:
+        calls = (self.hung_up(), reading("t", status))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_a_server_that_cancels_others_too_is_not_judged(self) -> None:
+        others = (*self.completed("u"), creation("v"), reading("v", "cancelled"))
+        calls = (self.hung_up(), reading("t", "cancelled"), *others)
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_another_that_was_cancelled_on_request_is_no_excuse(self) -> None:
+        cancel = exchange("tasks/cancel", {"taskId": "v"})
+        others = (*self.completed("u"), creation("v"), cancel, reading("v", "cancelled"))
+        calls = (self.hung_up(), reading("t", "cancelled"), *others)
         assert judged(self.rule, *calls).verdict == FAIL
 
     def test_a_tool_that_fails_at_times_proves_nothing(self) -> None:
-        others = (creation("u"), reading("u", "completed"), creation("v"), reading("v", "failed"))
+        others = (*self.completed("u", "v", "w"), creation("x"), reading("x", "failed"))
         calls = (self.hung_up(), reading("t", "failed"), *others)
         assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
     def test_others_whose_connection_was_closed_are_no_excuse(self) -> None:
-        others = (creation("u"), reading("u", "completed"))
         fresh = (creation("v", connection="fresh-2"), reading("v", "failed"))
-        calls = (self.hung_up(), reading("t", "failed"), *others, *fresh)
+        calls = (self.hung_up(), reading("t", "failed"), *self.completed("u"), *fresh)
         assert judged(self.rule, *calls).verdict == FAIL
 
-    def test_a_task_whose_time_was_over_or_that_was_cancelled_proves_nothing(self) -> None:
-        others = (creation("u"), reading("u", "completed"))
+    @pytest.mark.parametrize("status", ["failed", "cancelled"])
+    def test_a_task_whose_time_was_over_or_that_was_cancelled_proves_nothing(
+        self, status: str
+    ) -> None:
+        others = self.completed("u", "v", "w")
         brief = creation("t", intent="create-and-hang-up", result=handle("t", ttlMs=50))
-        assert judged(self.rule, brief, reading("t", "failed"), *others).verdict == NOT_EXERCISED
-        made = (self.hung_up(), exchange("tasks/cancel", {"taskId": "t"}), reading("t", "failed"))
+        assert judged(self.rule, brief, reading("t", status), *others).verdict == NOT_EXERCISED
+        made = (self.hung_up(), exchange("tasks/cancel", {"taskId": "t"}), reading("t", status))
         assert judged(self.rule, *made, *others).verdict == NOT_EXERCISED
 
     def test_a_call_that_always_fails_proves_nothing(self) -> None:

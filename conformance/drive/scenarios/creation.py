@@ -72,13 +72,20 @@ async def replicas(driver: Driver) -> None:
 
 @scenario("creation.disconnect", needs=(SLOW,))
 async def disconnect(driver: Driver) -> None:
-    """The connection that the handle came on is closed; the task is followed elsewhere."""
+    """The connection that a handle came on is closed; the task is followed elsewhere. Two tasks
+    are, since one may fail by chance."""
     tool = driver.tool(SLOW, avoiding=("input", "before"))
-    created: Created | None = None
-    if tool is not None:
+    if tool is None:
+        return
+
+    async def follow() -> None:
         created = await driver.create(tool, "create-and-hang-up", connection=FRESH)
-    if created is not None:
-        await driver.wait_for_end(created.task_id, connection="after-hang-up")
+        if created is not None:
+            await driver.wait_for_end(created.task_id, connection="after-hang-up")
+
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(follow)
 
 
 @scenario("creation.other-methods")

@@ -416,7 +416,12 @@ def _alike(ends: list[_End]) -> Iterator[Observation]:
     after=("creation.durable",),
 )
 def task_survives_its_connection(history: History) -> Iterator[Observation]:
-    """Closing the connection on which the handle came does not end the task."""
+    """Closing the connection on which the handle came does not end the task.
+
+    Tools fail for many reasons. A failure counts where it cannot be chance: two such tasks
+    failed, or three others of the same call completed. Nobody but the server can have cancelled
+    a task that nobody asked it to cancel.
+    """
     known = lives(history)
     for creation in history.intended("create-and-hang-up"):
         life = known.get(str((creation.handle or {}).get("taskId")))
@@ -425,44 +430,64 @@ def task_survives_its_connection(history: History) -> Iterator[Observation]:
         end = life.first_terminal
         if end is None:
             yield unclear(creation, "the task was not seen to end")
-        elif end.status == FAILED and (
-            life.cancels or life.updates or may_have_expired(life, end.ended)
-        ):
-            yield unclear((creation, end.exchange), "it may have failed for another reason")
-        elif end.status == FAILED and _fails_anyway(history, creation):
-            yield unclear((creation, end.exchange), "others of the same call failed as well")
-        elif end.status == FAILED and any(
-            other.status == COMPLETED for _, _, other in _others(history, creation)
-        ):
-            yield broken(
-                (creation, end.exchange),
-                "keep working when the connection of the creating request closes: the task"
-                " failed, while the same call completes when its connection stays open",
-                expected="the task goes on",
-                found="status 'failed'",
-                member="/result/status",
+        elif end.status == COMPLETED:
+            yield holds((creation, end.exchange))
+        elif life.cancels or life.updates or may_have_expired(life, end.ended):
+            yield unclear(
+                (creation, end.exchange), f"it may have ended as {end.status} for another reason"
             )
         else:
-            yield holds((creation, end.exchange))
+            yield _ended_otherwise(history, creation, end)
 
 
-def _fails_anyway(history: History, creation: Exchange) -> bool:
-    """Whether another task of the same call failed unasked, though its connection was left open:
-    those that are named fresh are closed once they have answered."""
-    return any(
-        end.status == FAILED and not life.cancels and not made.connection.startswith("fresh")
-        for life, made, end in _others(history, creation)
+def _ended_otherwise(history: History, creation: Exchange, end: Sighting) -> Observation:
+    """What is said of a task that failed or was cancelled, unasked, once its connection closed."""
+    pair = (creation, end.exchange)
+    others = _others(history, creation)
+    alike = [other for other in others if other.status == end.status and not other.asked]
+    if any(not other.hung_up for other in alike):
+        return unclear(pair, f"others of the same call ended as {end.status} as well")
+    completed = sum(other.status == COMPLETED for other in others)
+    if not completed:
+        return unclear(pair, "no other task of the same call was seen to complete")
+    if end.status == FAILED and completed < _NO_CHANCE and not alike:
+        return unclear(pair, "one task that failed, where few others completed, may be chance")
+    return broken(
+        pair,
+        "keep working when the connection of the creating request closes: the task ended as"
+        f" {end.status}, while the same call completes when its connection stays open",
+        expected="the task goes on",
+        found=f"status {end.status!r}",
+        member="/result/status",
     )
 
 
-def _others(history: History, creation: Exchange) -> list[tuple[Life, Exchange, Sighting]]:
-    """Other tasks of the same call that were seen to end, nobody hanging up on purpose."""
+# So many others that completed make it unlikely that one fails by chance.
+_NO_CHANCE = 3
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Another task of the same call that was seen to end. ``asked`` is whether anybody asked for
+    its cancellation, ``hung_up`` whether its connection was closed as well."""
+
+    status: object
+    asked: bool
+    hung_up: bool
+
+
+def _others(history: History, creation: Exchange) -> list[_Other]:
     return [
-        (life, life.creation, life.first_terminal)
+        _Other(end.status, bool(life.cancels), _hung_up(life.creation))
         for life in lives(history).values()
-        if life.first_terminal is not None
-        and life.tool == creation.tool
+        if (end := life.first_terminal) is not None
         and life.creation is not None
-        and life.creation.intent != "create-and-hang-up"
+        and life.creation.key != creation.key
+        and life.tool == creation.tool
         and life.creation.params.get("arguments") == creation.params.get("arguments")
     ]
+
+
+def _hung_up(creation: Exchange) -> bool:
+    """Connections that are named fresh are closed once they have answered."""
+    return creation.intent == "create-and-hang-up" or creation.connection.startswith("fresh")
