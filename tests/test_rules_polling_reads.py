@@ -110,15 +110,37 @@ class TestPureRead:
         calls = (creation("t"), self.waiting("a"), self.waiting("b"), self.waiting("b"))
         assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
-    def ends(self, hurried: str, patient: str) -> Verdict:
-        calls = [creation("t"), reading("t")]
+    def ends(
+        self,
+        hurried: str,
+        patient: str,
+        *more: Exchange,
+        others: str = "uvw",
+        ttl: int = 60_000,
+    ) -> Verdict:
+        calls = [creation("t", result=handle("t", ttlMs=ttl)), reading("t")]
         calls += [early() for _ in range(4)]
-        calls += [reading("t", hurried), creation("u"), reading("u"), reading("u", patient)]
-        return judged(self.rule, *calls)
+        calls.append(reading("t", hurried))
+        for other in others:
+            calls += [creation(other), reading(other), reading(other, patient)]
+        return judged(self.rule, *calls, *more)
 
     def test_a_task_that_fails_because_it_is_read_often_fails(self) -> None:
         assert "read often" in self.ends("failed", "completed").reason
         assert self.ends("failed", "completed").verdict == FAIL
+
+    def test_one_that_fails_beside_few_others_may_do_so_by_chance(self) -> None:
+        assert self.ends("failed", "completed", others="u").verdict == NOT_EXERCISED
+        assert self.ends("failed", "completed", others="uv").verdict == NOT_EXERCISED
+
+    def test_two_that_fail_alike_are_no_chance(self) -> None:
+        again = [creation("z"), reading("z")]
+        again += [reading("z", intent="early-poll") for _ in range(2)]
+        again.append(reading("z", "failed"))
+        assert self.ends("failed", "completed", *again, others="u").verdict == FAIL
+
+    def test_one_that_fails_when_its_time_is_over_is_not_judged(self) -> None:
+        assert self.ends("failed", "completed", ttl=1000).verdict == NOT_EXERCISED
 
     def test_a_task_that_fails_anyway_is_not_judged(self) -> None:
         assert self.ends("failed", "failed").verdict == NOT_EXERCISED
@@ -321,9 +343,18 @@ class TestRateLimitHonest:
         assert verdict.evidence[0].member == "/result/status"
 
     def test_a_task_that_fails_for_it_fails(self) -> None:
+        ended = reading("t", "failed", started=3.0)
+        calls = [*self.refusals(status=429), ended]
+        for other in "uvw":
+            assert self.scene(*calls).verdict != FAIL
+            calls += [creation(other), reading(other), reading(other, "completed")]
+        assert self.scene(*calls).verdict == FAIL
+
+    def test_one_that_fails_beside_few_others_is_not_judged(self) -> None:
         other = [creation("u"), reading("u"), reading("u", "completed")]
         ended = reading("t", "failed", started=3.0)
-        assert self.scene(*self.refusals(status=429), ended, *other).verdict == FAIL
+        verdict = self.scene(*self.refusals(status=429), ended, *other)
+        assert verdict.verdict == NOT_EXERCISED
 
     def test_a_task_whose_like_fails_anyway_passes(self) -> None:
         other = [creation("u"), reading("u"), reading("u", "failed")]

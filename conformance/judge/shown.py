@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from conformance.judge.asking import siblings
-from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.pace import polls
 from conformance.judge.times import Moment, moment_of
 from conformance.specification.revisions import revision_named
@@ -86,19 +87,47 @@ def hurried(history: History) -> list[Life]:
     return [life for life in lives(history).values() if reads_meant(life, "early-poll")]
 
 
-def ended_worse(history: History, life: Life) -> Sighting | None:
-    """The end of a task that failed or was cancelled unasked, where every other task of the
-    same call that was read at its pace completed."""
-    end = life.first_terminal
-    if end is None or end.status == COMPLETED or life.cancels:
+@dataclass(frozen=True)
+class WorseEnd:
+    """How a task ended that was polled too early, while others of the same call completed.
+
+    ``by_chance`` is whether it may be a coincidence: tools fail at times.
+    """
+
+    sighting: Sighting
+    by_chance: bool
+
+
+# So many others that completed make it unlikely that one fails by chance.
+_NO_CHANCE = 3
+
+
+def ended_worse(history: History, life: Life) -> WorseEnd | None:
+    """The end of a task that failed or was cancelled unasked, within its time, where every other
+    task of the same call that was read at its pace completed."""
+    end = _unasked_end(life)
+    if end is None:
         return None
     hurried_ids = {poll.life.task_id for poll in polls(history) if not poll.kept}
-    others = [
+    others = list(siblings(life, lives(history)))
+    calm = [
         other.first_terminal.status
-        for other in siblings(life, lives(history))
+        for other in others
         if not reads_meant(other, "early-poll")
         and other.task_id not in hurried_ids
         and other.first_terminal is not None
         and not other.cancels
     ]
-    return end if others and all(status == COMPLETED for status in others) else None
+    if not calm or any(status != COMPLETED for status in calm):
+        return None
+    alike = any(reads_meant(o, "early-poll") and _unasked_end(o) is not None for o in others)
+    return WorseEnd(end, by_chance=len(calm) < _NO_CHANCE and not alike)
+
+
+def _unasked_end(life: Life) -> Sighting | None:
+    """The end of a task that did not complete, though nobody had cancelled it and its time was
+    not over."""
+    end = life.first_terminal
+    if end is None or end.status == COMPLETED or life.cancels:
+        return None
+    return None if may_have_expired(life, end.ended) else end

@@ -293,8 +293,16 @@ def _false_ends(life: Life, early: list[Exchange]) -> Iterator[Observation]:
 def _harmed(history: History, life: Life, early: list[Exchange]) -> Iterator[Observation]:
     if all(read.task is not None for read in early):
         return  # polling.pure-read looks at those
-    end = ended_worse(history, life)
-    if end is not None and life.seen_by_reading()[-1].status == end.status:
+    worse = ended_worse(history, life)
+    end = worse.sighting if worse is not None else None
+    if worse is None or end is None or life.seen_by_reading()[-1].status != end.status:
+        return
+    if worse.by_chance:
+        yield unclear(
+            (early[-1], end.exchange),
+            f"a task that was polled too early ended as {end.status}, which may be chance",
+        )
+    else:
         yield broken(
             (early[-1], end.exchange),
             f"leave the task alone when it is polled too early: it ended as {end.status}, while"
