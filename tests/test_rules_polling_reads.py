@@ -211,18 +211,26 @@ class TestObedientPollServed:
     def test_served_polls_pass(self) -> None:
         assert judged(self.rule, creation("t"), reading("t"), reading("t")).verdict == PASS
 
-    def test_a_refusal_at_the_pace_fails(self) -> None:
+    def test_a_refusal_at_the_pace_is_warned_of(self) -> None:
         verdict = judged(self.rule, creation("t"), reading("t"), limited())
-        assert verdict.verdict == FAIL
+        assert verdict.verdict == WARN
         assert len(verdict.evidence[0].exchanges) == 2
 
-    def test_a_first_poll_at_the_pace_that_is_refused_fails(self) -> None:
-        assert judged(self.rule, creation("t"), limited()).verdict == FAIL
+    def test_a_first_poll_at_the_pace_that_is_refused_is_warned_of(self) -> None:
+        assert judged(self.rule, creation("t"), limited()).verdict == WARN
+
+    def test_a_refusal_beside_a_poll_of_another_task_is_not_judged(self) -> None:
+        made = [creation("t", started=0.0, ended=0.1), creation("u", started=0.0, ended=0.1)]
+        refused = limited(started=2.0, ended=2.05)
+        near = reading("u", started=1.8, ended=1.85)
+        assert judged(self.rule, *made, near, refused).verdict == PASS
+        before = reading("u", started=1.3, ended=1.35)
+        assert judged(self.rule, *made, before, refused).verdict == WARN
 
     def test_an_error_that_speaks_of_the_pace_is_a_refusal(self) -> None:
         made = creation("t")
         refused = reading("t", error={"code": -32000, "message": "Too many requests"})
-        assert judged(self.rule, made, refused).verdict == FAIL
+        assert judged(self.rule, made, refused).verdict == WARN
 
     def test_another_error_is_not(self) -> None:
         made = creation("t")
@@ -327,6 +335,32 @@ class TestRateLimitHonest:
         verdict = self.scene(*self.refusals(status=429), limited(started=2.0))
         assert verdict.verdict == FAIL
         assert "not served either" in verdict.reason
+
+    def test_a_poll_that_is_served_later_is_not_judged(self) -> None:
+        """For how long a client that was early may be refused, the text does not say."""
+        calls = (*self.refusals(status=429), limited(started=2.0), reading("t", started=6.0))
+        assert self.scene(*calls).verdict == NOT_EXERCISED
+
+    def test_another_task_that_was_polled_meanwhile_may_be_the_reason(self) -> None:
+        other = [creation("u", started=1.2), reading("u", started=1.8, ended=1.85)]
+        calls = (*self.refusals(status=429), *other, limited(started=2.0))
+        assert self.scene(*calls).verdict == NOT_EXERCISED
+
+    def test_another_limit_meanwhile_may_be_the_reason(self) -> None:
+        listed = exchange("tools/list", status=429, started=1.8)
+        calls = (*self.refusals(status=429), listed, limited(started=2.0))
+        assert self.scene(*calls).verdict == NOT_EXERCISED
+
+    def test_a_task_that_is_refused_for_good_while_another_is_served_fails(self) -> None:
+        other = [creation("u", started=1.2), reading("u", started=1.8, ended=1.85)]
+        refused = [limited(started=at, ended=at + 0.1) for at in (2.0, 3.0, 4.0)]
+        calls = (*self.refusals(status=429), *other, *refused)
+        assert self.scene(*calls).verdict == NOT_EXERCISED
+        assert self.scene(*calls, reading("u", started=5.0)).verdict == FAIL
+
+    def test_polls_that_were_not_certainly_early_prove_nothing(self) -> None:
+        calls = [early(started=2.0), early(started=3.0)]
+        assert self.scene(*calls, reading("t", started=5.0)).verdict == NOT_EXERCISED
 
     def test_a_task_lost_after_early_polls_fails(self) -> None:
         lost = exchange("tasks/get", {"taskId": "t"}, error=-32602, started=2.0)

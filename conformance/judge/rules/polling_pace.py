@@ -131,7 +131,7 @@ def _worked_until(life: Life, end: Sighting) -> float:
 
 @rule(
     "polling.obedient-poll-served",
-    IMPLIED,
+    ADVICE,
     tasks("task-polling"),
     needs=(SLOW,),
     after=("polling.durations",),
@@ -139,8 +139,10 @@ def _worked_until(life: Life, end: Sighting) -> float:
 def obedient_polls_are_served(history: History) -> Iterator[Observation]:
     """A client that keeps pollIntervalMs is never rate limited.
 
-    The text lets servers limit those who poll more often. Where the suite itself had polled
-    anything early before, or where other requests were limited too, nothing is concluded.
+    The text lets servers limit clients that poll more often than recorded; it does not promise
+    that all others are served. A limit may be on the client as a whole: where the suite itself
+    had polled anything early before, had read another task in the same interval, or was limited
+    with other requests too, nothing is concluded.
     """
     read = next((life.reads[0] for life in lives(history).values() if life.reads), None)
     if read is not None and not any(intervals_of(life) for life in lives(history).values()):
@@ -163,6 +165,12 @@ def obedient_polls_are_served(history: History) -> Iterator[Observation]:
                 exchange,
                 "a poll at its pace was refused, but others had come early by then",
             )
+        elif (other := _other_read(history, poll)) is not None:
+            yield unclear(
+                (other, exchange),
+                "a poll at its pace was refused, but another task had been read in the same"
+                " interval, and the limit may be on both together",
+            )
         else:
             yield broken(
                 (*_one_before(poll), exchange),
@@ -171,6 +179,22 @@ def obedient_polls_are_served(history: History) -> Iterator[Observation]:
                 expected="the task",
                 found=exchange.outcome,
             )
+
+
+def _other_read(history: History, poll: Poll) -> Exchange | None:
+    """A read of anything else by the same caller within the interval before a poll was answered."""
+    since = poll.exchange.started - max(intervals_of(poll.life), default=0.0)
+    return next(
+        (
+            other
+            for other in history.of_method(TASKS_GET)
+            if other.caller == poll.exchange.caller
+            and other.task_id != poll.life.task_id
+            and other.started < poll.exchange.ended
+            and other.ended > since
+        ),
+        None,
+    )
 
 
 def _one_before(poll: Poll) -> tuple[Exchange, ...]:
@@ -191,9 +215,11 @@ def _one_before(poll: Poll) -> tuple[Exchange, ...]:
 def early_polls_are_refused_clearly(history: History) -> Iterator[Observation]:
     """A poll that is too early is served, or refused so that nobody takes it for something else.
 
-    HTTP 429 is clear, and so is an error of a code that has no other meaning here. The next
-    poll at its pace is served again, and the task is none the worse for it.
+    HTTP 429 is clear, and so is an error of a code that has no other meaning here. Polls at
+    their pace are served again in the end, and the task is none the worse for it. For how long a
+    client that was early may be refused, the text does not say.
     """
+    certainly_early = {poll.exchange.key for poll in polls(history) if poll.early}
     for life in hurried(history):
         early = reads_meant(life, "early-poll")
         before = [s for s in life.seen_by_reading() if s.ended <= early[0].started]
@@ -210,7 +236,9 @@ def early_polls_are_refused_clearly(history: History) -> Iterator[Observation]:
             told = True
             yield observation
         answered = [read for read in early if read.rate_limited or not unanswered(read)]
-        if answered and not told:
+        if answered and not told and not any(read.key in certainly_early for read in early):
+            yield unclear(early[0], "no poll was certainly too early")
+        elif answered and not told:
             refused = sum(read.rate_limited for read in answered)
             yield holds(answered[0], f"{refused} of {len(answered)} early polls were refused")
         elif not told:
@@ -236,7 +264,8 @@ def _misleading_refusals(life: Life, early: list[Exchange]) -> Iterator[Observat
 def _refused_afterwards(
     history: History, life: Life, early: list[Exchange]
 ) -> Iterator[Observation]:
-    """The first poll after the early ones that kept its pace was refused again."""
+    """The first poll after the early ones that kept its pace was refused again, and none that
+    came later was served."""
     last = max(early, key=lambda read: read.ended)
     following = [
         poll
@@ -251,14 +280,46 @@ def _refused_afterwards(
     ended = any(s.terminal and s.ended <= read.started for s in life.seen_by_reading())
     if ended or max(waits, default=0.0) > poll.waited or may_have_expired(life, read.ended):
         return
-    if read.rate_limited or read.error_code == INVALID_PARAMS:
-        yield broken(
-            (last, read),
-            "serve the next poll that keeps pollIntervalMs: after some polls that were too early"
-            f" it was not served either, {poll.waited:.2f} s after the answer before it",
-            expected="the task",
-            found=read.outcome,
-        )
+    if not read.rate_limited and read.error_code != INVALID_PARAMS:
+        return
+    reason = "" if not read.rate_limited else _other_reason(history, life, last, following)
+    if reason:
+        yield unclear((last, read), reason)
+        return
+    yield broken(
+        (last, read),
+        "serve the polls that keep pollIntervalMs: after some polls that were too early they"
+        f" were not served either, {poll.waited:.2f} s after the answer before it",
+        expected="the task",
+        found=read.outcome,
+    )
+
+
+# So many polls that are refused, while another task is served, are no limit on the client.
+_REFUSED_FOR_GOOD = 3
+
+
+def _other_reason(history: History, life: Life, last: Exchange, following: list[Poll]) -> str:
+    """Why the polls that followed the early ones may have been refused, but for those; empty
+    where nothing else comes to mind."""
+    first = following[0].exchange
+    if any(s.began >= first.ended for s in life.seen_by_reading()):
+        return "a poll at its pace was refused, but a later one was served"
+    others = [
+        other
+        for other in history.exchanges
+        if other.caller == first.caller
+        and other.task_id != life.task_id
+        and other.ended > last.ended
+        and (other.method == TASKS_GET or other.rate_limited)
+    ]
+    if not any(other.started < first.ended for other in others):
+        return ""
+    served = any(other.task is not None and other.started >= first.ended for other in others)
+    refused = sum(poll.exchange.rate_limited for poll in following)
+    if served and refused >= _REFUSED_FOR_GOOD:
+        return ""
+    return "a poll at its pace was refused, but the limit may be on the client as a whole"
 
 
 def _false_ends(life: Life, early: list[Exchange]) -> Iterator[Observation]:
