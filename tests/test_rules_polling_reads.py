@@ -429,8 +429,32 @@ class TestLargeResult:
         assert judged(self.rule, *calls).verdict == PASS
 
     def test_a_beginning_of_what_came_without_a_task_fails(self) -> None:
-        calls = (self.plain(LONG + "the end"), creation("t"), self.completed())
+        first = self.plain(LONG + "the end")
+        calls = (first, self.plain(LONG + "the end"), creation("t"), self.completed())
         assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_a_text_that_is_of_another_length_each_time_is_not_judged(self) -> None:
+        once, longer = self.plain(LONG + "the end"), self.plain(LONG + "the end, at last")
+        made = (creation("t"), self.completed())
+        assert judged(self.rule, once, *made).verdict == NOT_EXERCISED
+        assert judged(self.rule, once, longer, *made).verdict == NOT_EXERCISED
+
+    def test_a_connection_lost_once_is_not_judged(self) -> None:
+        reset = Fault("reset", "connection lost")
+        calls = [creation("t"), self.unread(body=LONG, fault=reset, status=200), self.completed()]
+        assert judged(self.rule, *calls).verdict == PASS
+        calls.append(self.unread(body=LONG, fault=reset, status=200))
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_an_answer_that_is_no_json_once_fails(self) -> None:
+        broken_off = self.unread(body='{"jsonrpc": "2.0", "id": 1, "result": {"a": "' + LONG)
+        assert judged(self.rule, creation("t"), broken_off, self.completed()).verdict == FAIL
+
+    def test_a_tool_called_large_whose_result_is_small_is_not_judged(self) -> None:
+        named: History = history(
+            creation("t"), self.completed("small"), named={"export": ["large"]}
+        )
+        assert verdict_of(catalogue()[self.rule], named).verdict == NOT_EXERCISED
 
     def test_a_log_that_has_grown_since_passes(self) -> None:
         calls = (creation("t"), self.completed(), self.plain(LONG + "one more line"))

@@ -20,7 +20,7 @@ from conformance.judge.shown import brief, ended_worse, hurried, is_quiet, reads
 from conformance.specification.citations import sep, tasks
 from conformance.specification.names import INVALID_PARAMS, TOOLS_CALL
 from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED
-from conformance.target.roles import LARGE, TASK, tools_with
+from conformance.target.roles import LARGE, LARGE_BYTES, TASK, tools_with
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
@@ -170,7 +170,11 @@ _LARGE_ENOUGH = 64 * 1024
 
 @rule("polling.large-result", MUST, tasks("response"), needs=(LARGE,))
 def large_results_arrive_whole(history: History) -> Iterator[Observation]:
-    """A large result arrives whole."""
+    """A large result arrives whole.
+
+    A connection may be lost once; and a text that is shorter than that of the plain call is a
+    part of it only where the plain call has the same text each time.
+    """
     named = {tool for tool, roles in history.circumstances.named.items() if LARGE in roles}
     tools = named.union(tools_with(history, LARGE))
     for life in lives(history).values():
@@ -178,7 +182,7 @@ def large_results_arrive_whole(history: History) -> Iterator[Observation]:
             length = len(read.seen.body) if read.seen is not None else 0
             if life.tool not in tools and length < _LARGE_ENOUGH:
                 continue
-            problem = _broken_off(read)
+            problem = _broken_off(life, read)
             if problem is not None:
                 yield problem
             elif (
@@ -186,17 +190,28 @@ def large_results_arrive_whole(history: History) -> Iterator[Observation]:
                 and read.task is not None
                 and read.task.get("status") == COMPLETED
             ):
-                cut = _cut_short(history, life, read)
-                yield cut if cut is not None else holds(read)
+                yield _cut_short(history, life, read) or _whole(read, length)
 
 
-def _broken_off(read: Exchange) -> Observation | None:
+def _whole(read: Exchange, length: int) -> Observation:
+    if length < LARGE_BYTES:
+        return unclear(read, f"the answer has only {length} bytes")
+    return holds(read)
+
+
+def _broken_off(life: Life, read: Exchange) -> Observation | None:
     """A read whose answer did not come as one whole JSON text, though it began well."""
     if read.status != 200 or read.response is not None or read.seen is None:
         return None
     length = len(read.seen.body)
     if read.seen.cut or (read.fault is not None and read.fault.kind not in ("protocol", "reset")):
         return unclear(read, f"the suite stopped reading after {length} bytes: {read.outcome}")
+    whole = next((r for r in life.reads if r.started >= read.ended and r.task is not None), None)
+    if read.fault is not None and whole is not None:
+        return unclear(
+            (read, whole),
+            f"the connection was lost after {length} bytes, and a later read came whole",
+        )
     return broken(
         read,
         "send the whole answer, however large the result is: this one has"
@@ -207,21 +222,25 @@ def _broken_off(read: Exchange) -> Observation | None:
 
 
 def _cut_short(history: History, life: Life, read: Exchange) -> Observation | None:
-    """A result that is only the beginning of what the same call answered directly before."""
+    """A result that is only the beginning of what the same call answers directly, each time."""
     text = _text_of((read.task or {}).get("result"))
     if life.creation is None or not text:
         return None
-    for plain in history.derive(_told_at_once).get(call_of(life.creation), ()):
+    plain_calls = history.derive(_told_at_once).get(call_of(life.creation), ())
+    for plain in plain_calls:
         whole = _text_of(plain.result) if plain.ended <= life.creation.started else ""
-        if len(whole) > len(text) and whole.startswith(text):
-            return broken(
-                (plain, read),
-                "inline the whole result: the task has only the beginning of what the same call"
-                " answered without a task",
-                expected=f"a text of {len(whole)} characters",
-                found=f"its first {len(text)} characters",
-                member="/result/result/content",
-            )
+        if len(whole) <= len(text) or not whole.startswith(text):
+            continue
+        if sum(_text_of(other.result) == whole for other in plain_calls) < 2:
+            return unclear((plain, read), "the call was not answered alike twice without a task")
+        return broken(
+            (plain, read),
+            "inline the whole result: the task has only the beginning of what the same call"
+            " answered without a task",
+            expected=f"a text of {len(whole)} characters",
+            found=f"its first {len(text)} characters",
+            member="/result/result/content",
+        )
     return None
 
 
