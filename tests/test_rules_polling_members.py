@@ -191,6 +191,12 @@ class TestUpdatedAtTracksChange:
         calls.append(with_times("input_required", second(1), members=more))
         assert judged(self.rule, made, *calls).verdict == WARN
 
+    def test_nothing_open_before_the_status_follows_is_no_state(self) -> None:
+        made = creation("t")
+        asking = [reading("t", "input_required") for _ in range(2)]
+        none = reading("t", "input_required", members={"inputRequests": {}})
+        assert judged(self.rule, made, *asking, none, reading("t")).verdict == NOT_EXERCISED
+
     def test_a_change_right_after_the_first_sighting_may_be_in_the_same_millisecond(self) -> None:
         assert judged(self.rule, creation("t"), with_times("completed")).verdict == NOT_EXERCISED
 

@@ -213,10 +213,11 @@ def updated_at_tells_of_changes(history: History) -> Iterator[Observation]:
 
 
 def _state(sighting: Sighting) -> tuple[str, frozenset[str]] | None:
-    """Status and open requests; ``None`` for a handle, which need not show its requests."""
+    """Status and open requests; ``None`` where a task waits and shows no request: a handle need
+    not, and the status may be about to follow the last answer."""
     requests = sighting.task.get("inputRequests")
     keys = frozenset(requests) if isinstance(requests, dict) else frozenset()
-    if sighting.how == "handle" and sighting.status == INPUT_REQUIRED:
+    if sighting.status == INPUT_REQUIRED and (sighting.how == "handle" or not keys):
         return None
     return str(sighting.status), keys
 
