@@ -225,6 +225,53 @@ class TestSameAsSynchronous:
         assert judged(self.rule, *calls).verdict == FAIL
 
     @pytest.mark.parametrize(
+        ("plain", "task"),
+        [
+            ("Started: you will find it in your inbox", "42 rows"),
+            ("The job will be done at noon", "done"),
+        ],
+    )
+    def test_something_else_for_clients_without_tasks_is_not_judged(
+        self, plain: str, task: str
+    ) -> None:
+        told = {"result": {"content": [{"type": "text", "text": plain}]}}
+        result: JsonObject = {"content": [{"type": "text", "text": task}]}
+        shown = {"result": result}
+        verdict = judged(self.rule, *both_ways(told, "completed", shown))
+        assert verdict.verdict == NOT_EXERCISED
+        assert "nothing in common" in verdict.reason
+        result["isError"] = True
+        assert judged(self.rule, *both_ways(told, "completed", shown)).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            {"content": [{"type": "text", "text": "42 rows"}]},
+            {"content": [{"type": "text", "text": "42 rows"}], "structuredContent": {"rows": 7}},
+            {"content": [], "structuredContent": {"rows": 42}},
+            {"content": [{"type": "text", "text": '{"text": "42 rows"}'}]},
+            {"content": [{"type": "text", "text": "Result: 42 rows"}]},
+            {"content": []},
+        ],
+    )
+    def test_a_loss_of_the_same_result_fails(self, result: JsonObject) -> None:
+        text = {"type": "text", "text": "42 rows"}
+        told = {"content": [text], "structuredContent": {"rows": 42}}
+        calls = both_ways({"result": told}, "completed", {"result": result})
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_a_lost_block_fails(self) -> None:
+        image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+        told = {"content": [{"type": "text", "text": "a chart"}, image]}
+        calls = both_ways({"result": told}, "completed", {"result": {"content": [image]}})
+        assert judged(self.rule, *calls).verdict == FAIL
+
+    def test_two_internal_errors_of_different_words_are_not_judged(self) -> None:
+        told = {"error": {"code": -32603, "message": "Ask for it as a task"}}
+        shown = {"error": {"code": -32603, "message": "No disk"}}
+        assert judged(self.rule, *both_ways(told, "failed", shown)).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize(
         "error", [{**REFUSED, "code": -32603}, {**REFUSED, "message": "Internal error"}]
     )
     def test_another_error_fails(self, error: JsonObject) -> None:
@@ -236,14 +283,20 @@ class TestSameAsSynchronous:
         assert judged(self.rule, *calls).verdict == PASS
 
     def test_a_tool_error_that_fails_the_task_is_told_with_both_exchanges(self) -> None:
-        calls = both_ways({"result": TOOL_ERROR}, "failed", {"error": REFUSED})
+        error = {"code": -32603, "message": "Error calling export: No header row"}
+        calls = both_ways({"result": TOOL_ERROR}, "failed", {"error": error})
         verdict = judged(self.rule, *calls)
         assert verdict.verdict == FAIL
         assert "isError true" in verdict.reason
         assert [e.method for e in verdict.evidence[0].exchanges] == ["tools/call", "tasks/get"]
 
-    def test_a_task_that_fails_where_the_call_succeeds_fails(self) -> None:
+    def test_a_task_that_fails_where_the_call_succeeds_is_not_judged(self) -> None:
         calls = both_ways({"result": DONE}, "failed", {"error": REFUSED})
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_a_result_that_became_the_message_of_an_error_fails(self) -> None:
+        error = {"code": -32000, "message": "done"}
+        calls = both_ways({"result": DONE}, "failed", {"error": error})
         assert judged(self.rule, *calls).verdict == FAIL
 
     def test_answers_that_differ_each_time_are_not_compared(self) -> None:

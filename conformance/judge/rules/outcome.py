@@ -441,7 +441,9 @@ def same_as_synchronous(history: History) -> Iterator[Observation]:
     """The outcome of a task is what the plain call gives.
 
     It is compared where the tool can be called both ways with the same arguments and answers
-    alike each time. `_meta` and `resultType` are left out of it.
+    alike each time. `_meta` and `resultType` are left out of it. A server may answer a client
+    that could not take a task with something else on purpose: outcomes are accused of a
+    difference where they have so much in common that they are of the same work.
     """
     for exchange in history.intended("call-plainly"):
         if outcome_of_call(exchange) is None:
@@ -466,6 +468,12 @@ def _comparison(both: BothWays) -> Observation:
             both.exchanges,
             f"{tool} works only as a task: called directly, its result has isError true",
         )
+    if not _of_same_work(plain, task):
+        return unclear(
+            both.exchanges,
+            f"{tool} may answer clients that cannot take a task with something else: its two"
+            " outcomes have nothing in common",
+        )
     member, what = _difference(plain, task)
     if plain.tool_error and task.is_error:
         what += " (failed is for JSON-RPC errors alone, and a result with isError true completes)"
@@ -477,6 +485,48 @@ def _comparison(both: BothWays) -> Observation:
         found=task.words,
         member=member,
     )
+
+
+# A text shorter than this may stand in another one by chance.
+_TELLING_LENGTH = 6
+
+
+def _of_same_work(plain: Outcome, task: Outcome) -> bool:
+    """Whether two outcomes that differ share a text, a block, data or a telling code, or there is
+    nothing left of the one in the task."""
+    if any(_share(one, other) for one in _texts(plain) for other in _texts(task)):
+        return True
+    if plain.is_error or task.is_error:
+        code = plain.value.get("code")
+        return code == task.value.get("code") and code not in (None, INTERNAL_ERROR)
+    told, shown = _blocks(plain), _blocks(task)
+    data = plain.value.get("structuredContent")
+    if data and data == task.value.get("structuredContent"):
+        return True
+    return any(block in shown for block in told) or not (
+        shown or task.value.get("structuredContent")
+    )
+
+
+def _blocks(outcome: Outcome) -> list[Any]:
+    blocks = outcome.value.get("content")
+    return blocks if isinstance(blocks, list) else []
+
+
+def _texts(outcome: Outcome) -> list[str]:
+    """The message of an error, or the text of each block, where there is any."""
+    texts = [outcome.text]
+    if not outcome.is_error:
+        texts += [str(b.get("text", "")) for b in _blocks(outcome) if isinstance(b, dict)]
+    return [text for text in texts if text]
+
+
+def _share(one: str, other: str) -> bool:
+    """Whether one text is the other, its beginning or a part of it; also as a string of JSON."""
+    short, long = sorted((one, other), key=len)
+    if long.startswith(short) or dump_json(short) in long:
+        return True
+    return len(short) >= _TELLING_LENGTH and short in long
 
 
 def _difference(plain: Outcome, task: Outcome) -> tuple[str, str]:
