@@ -111,7 +111,25 @@ class TestReadsAgree:
     def test_an_end_that_is_taken_back_for_good_is_for_another_rule(self) -> None:
         made = creation("t")
         seen = [self.read("completed", 1, 1), self.read("working", 2, 2)]
+        assert judged(self.rule, made, *seen).verdict == NOT_EXERCISED
+
+    def test_an_ended_task_that_is_read_again_elsewhere_proves_nothing(self) -> None:
+        made = creation("t")
+        seen = [self.read("completed", 1, 1), self.read("completed", 2, 1)]
+        assert judged(self.rule, made, *seen).verdict == NOT_EXERCISED
+
+    def test_readers_at_the_same_time_pass(self) -> None:
+        made = creation("t", started=1.0)
+        seen = [
+            self.read("completed", 1, 1, started=2.0, ended=3.0),
+            self.read("completed", 2, 1, started=2.5, ended=3.5),
+        ]
         assert judged(self.rule, made, *seen).verdict == PASS
+
+    def test_a_change_that_is_read_on_another_replica_passes(self) -> None:
+        made = creation("t")
+        seen = [self.read("working", 1), self.read("completed", 1, 1)]
+        assert judged(self.rule, made, *seen).verdict == NOT_EXERCISED
 
     def test_overlapping_reads_prove_nothing(self) -> None:
         made = creation("t", started=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
@@ -107,7 +108,9 @@ def readers_see_one_history(history: History) -> Iterator[Observation]:
     """Parallel readers see one history: none is shown a state older than one already seen.
 
     Judged where an older state was shown between two readings of the newer one, each
-    answered before the next was asked, so that the order is certain.
+    answered before the next was asked, so that the order is certain. It holds where several
+    read at the same time, or one elsewhere after a change; who reads an ended task again has
+    seen nothing.
     """
     for life in lives(history).values():
         seen = [
@@ -129,12 +132,34 @@ def readers_see_one_history(history: History) -> Iterator[Observation]:
                 found=f"status {stale.status!r}",
                 member="/result/status",
             )
-        elif (
-            not requests
-            and len({s.exchange.connection for s in seen}) > 1
-            and any(s.terminal for s in seen)
-        ):
-            yield holds(tuple(s.exchange for s in seen[-2:]))
+        elif not requests and any(s.terminal for s in seen):
+            compared = _read_together(seen) or _read_elsewhere_after_a_change(seen)
+            if compared is not None:
+                yield holds(tuple(s.exchange for s in compared))
+
+
+def _place(sighting: Sighting) -> tuple[str, int]:
+    return sighting.exchange.connection, sighting.exchange.replica
+
+
+def _read_together(seen: list[Sighting]) -> tuple[Sighting, Sighting] | None:
+    """Two reads on different connections, or replicas, at the same time."""
+    for one, other in combinations(seen, 2):
+        in_turn = one.certainly_before(other) or other.certainly_before(one)
+        if _place(one) != _place(other) and not in_turn:
+            return one, other
+    return None
+
+
+def _read_elsewhere_after_a_change(seen: list[Sighting]) -> tuple[Sighting, Sighting] | None:
+    """A read that showed a state new to its readers, and a later one on another connection."""
+    for index, changed in enumerate(seen):
+        if all(s.status == changed.status for s in seen[:index]):
+            continue
+        for later in seen[index + 1 :]:
+            if changed.certainly_before(later) and _place(changed) != _place(later):
+                return changed, later
+    return None
 
 
 def _older_between(
