@@ -114,8 +114,16 @@ class TestToolErrorCompletes:
 class TestProtocolErrorFails:
     rule = "outcome.protocol-error-fails"
 
-    def test_a_failed_task_with_its_error_passes(self) -> None:
-        assert judged(self.rule, *ended("t", "failed")).verdict == PASS
+    def test_a_failed_task_of_a_call_that_ends_in_an_error_passes(self) -> None:
+        calls = both_ways({"error": REFUSED}, "failed", {"error": REFUSED})
+        assert judged(self.rule, *calls).verdict == PASS
+        named = {"export": ["protocol-error"]}
+        assert judged(self.rule, *ended("t", "failed"), named=named).verdict == PASS
+
+    def test_a_failed_task_alone_may_be_one_of_a_tools_own_error(self) -> None:
+        assert judged(self.rule, *ended("t", "failed")).verdict == NOT_EXERCISED
+        calls = both_ways({"result": TOOL_ERROR}, "failed", {"error": REFUSED})
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
     def test_an_error_told_as_a_tool_result_fails(self) -> None:
         text = {"content": [{"type": "text", "text": "Error: Connection refused"}], "isError": True}

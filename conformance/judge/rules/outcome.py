@@ -304,11 +304,16 @@ def _lost_is_error(both: BothWays) -> bool:
     after=("polling.completed-is-original-result",),
 )
 def protocol_error_fails(history: History) -> Iterator[Observation]:
-    """A JSON-RPC error during execution is `failed`."""
+    """A JSON-RPC error during execution is `failed`.
+
+    It holds where the call is known to end in one: by its name, or since it does when it is
+    called directly. A failed task alone may be one of a tool's own error.
+    """
     given = _roles_given(history)
     plain_results = {
         both.plain.exchange.tool for both in both_ways(history) if not both.plain.is_error
     }
+    plain_errors = {both.plain.exchange.tool for both in both_ways(history) if both.plain.is_error}
     for both in both_ways(history):
         if both.comparable and _became_result(both):
             yield broken(
@@ -320,9 +325,18 @@ def protocol_error_fails(history: History) -> Iterator[Observation]:
                 member="/result/status",
             )
     for life, end in _ended_in_peace(history):
+        named = PROTOCOL_ERROR in given.get(str(life.tool), ())
         if end.status == FAILED and isinstance(end.task.get("error"), dict):
-            yield holds(_evidence(life, end))
-        elif end.status == COMPLETED and PROTOCOL_ERROR in given.get(str(life.tool), ()):
+            known = life.tool in plain_errors or (named and life.tool not in plain_results)
+            yield (
+                holds(_evidence(life, end))
+                if known
+                else unclear(
+                    _evidence(life, end),
+                    f"whether {life.tool} ends in a JSON-RPC error is not known",
+                )
+            )
+        elif end.status == COMPLETED and named:
             if life.tool in plain_results:
                 yield unclear(
                     _evidence(life, end), f"{life.tool} ends in a result when called directly"
