@@ -41,7 +41,12 @@ NEEDS_OPTIONS = {
 
 # These speak of how soon something came: on a machine that is busy with other tests they may
 # have nothing certain to say.
-NEEDS_QUIET = {"cancellation.prompt", "polling.does-not-block", "input.working-unaffected"}
+NEEDS_QUIET = {
+    "cancellation.prompt",
+    "polling.does-not-block",
+    "polling.rate-limit-honest",
+    "input.working-unaffected",
+}
 
 
 def passes_but_for(judgement: Judgement, unseen: set[str]) -> None:
