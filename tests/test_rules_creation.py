@@ -312,13 +312,30 @@ OTHER_QUESTION: JsonObject = {
 class TestInputFirst:
     rule = "creation.input-first"
 
-    def waiting(self, question: JsonObject, task_id: str = "t") -> Exchange:
-        return reading(
-            task_id, "input_required", members={"inputRequests": {"other-key": question}}
-        )
+    def waiting(self, question: JsonObject, task_id: str = "t", *, key: str = "ok") -> Exchange:
+        return reading(task_id, "input_required", members={"inputRequests": {key: question}})
 
     def test_a_question_and_then_the_handle_passes(self) -> None:
+        calls = (asked(), answered(), reading("t"), reading("t", "completed"))
+        assert judged(self.rule, *calls).verdict == PASS
+
+    def test_a_task_that_was_only_seen_at_work_proves_nothing(self) -> None:
         calls = (asked(), answered(), reading("t"))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_another_question_in_the_same_words_is_not_judged(self) -> None:
+        calls = (asked(), answered(), self.waiting(QUESTION, key="step-2"))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    def test_a_question_that_is_asked_whatever_was_answered_is_warned_of(self) -> None:
+        calls = [asked(), answered(), self.waiting(QUESTION, key="ok-1")]
+        calls += [asked(), answered("u", intent="decline-before")]
+        calls += [self.waiting(QUESTION, "u", key="ok-2"), reading("u", "completed")]
+        assert judged(self.rule, *calls).verdict == WARN
+
+    def test_a_question_that_is_asked_after_one_answer_only_is_not_judged(self) -> None:
+        calls = [asked(), answered(), self.waiting(QUESTION)]
+        calls += [asked(), answered("u", intent="decline-before"), reading("u", "completed")]
         assert judged(self.rule, *calls).verdict == PASS
 
     def test_a_task_that_asks_something_else_passes(self) -> None:

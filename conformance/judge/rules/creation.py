@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.judge.asking import ROOTS
+from conformance.judge.asking import ROOTS, siblings
 from conformance.judge.expectations import (
     problems_told,
     unanswered,
@@ -303,11 +303,14 @@ def _results_of_other_methods(history: History, *also: str) -> list[Exchange]:
 def input_comes_before_the_handle(history: History) -> Iterator[Observation]:
     """Input that is needed before creation is asked for, and answered, before the handle comes.
 
-    A task does not ask again what its call has asked. Whether the outcome reflects the answers
-    can only be guessed: where an accepted and a declined call end alike, the report says so.
+    A task does not ask again what its call has asked. Another question may have the same words:
+    that it is the same shows where it has the same key, or where it is asked whatever had been
+    answered. Whether the outcome reflects the answers can only be guessed: where an accepted and
+    a declined call end alike, the report says so.
     """
     ends: list[_End] = []
-    for life in lives(history).values():
+    known = lives(history)
+    for life in known.values():
         asked = _asked_before(history, life)
         if life.creation is None or not asked:
             continue
@@ -316,24 +319,63 @@ def input_comes_before_the_handle(history: History) -> Iterator[Observation]:
         reads = life.seen_by_reading()
         repeated = next((s for s in reads if _asks_again(s, questions)), None)
         if repeated is not None:
-            answered = bool(life.creation.params["inputResponses"])
-            yield broken(
-                (*exchanges, repeated.exchange),
-                "keep the answers that came before the handle: the task asks again what its"
-                " call had asked, and had been told"
-                if answered
-                else "ask until there is an answer, and make the task then: the task asks what"
-                " its call had asked, and had not been told",
-                expected="no question that its call had asked",
-                found="the same question in inputRequests",
-                member="/result/inputRequests",
-            )
-        elif reads:
+            yield _asked_twice(life, repeated, questions, exchanges, known)
+        elif any(s.terminal or s.task.get("inputRequests") for s in reads):
             yield holds(exchanges)
             end = life.first_terminal
             if end is not None and end.how == "read":
                 ends.append(_End(life.creation, outcome_of(end.task), (*exchanges, end.exchange)))
+        elif reads:
+            yield unclear(exchanges, "the task was not seen to end, nor to ask anything else")
     yield from _alike(ends)
+
+
+def _asked_twice(
+    life: Life,
+    repeated: Sighting,
+    questions: list[tuple[str, Any]],
+    exchanges: tuple[Exchange, ...],
+    known: Mapping[str, Life],
+) -> Observation:
+    """What is said of a task that asks something in the words of its call."""
+    answers = _answers_before(life)
+    if answers and not _is_same_question(life, repeated, questions, known):
+        return unclear(
+            (*exchanges, repeated.exchange), "the task asks something in the same words as its call"
+        )
+    return broken(
+        (*exchanges, repeated.exchange),
+        "keep the answers that came before the handle: the task asks again what its"
+        " call had asked, and had been told"
+        if answers
+        else "ask until there is an answer, and make the task then: the task asks what"
+        " its call had asked, and had not been told",
+        expected="no question that its call had asked",
+        found="the same question in inputRequests",
+        member="/result/inputRequests",
+    )
+
+
+def _is_same_question(
+    life: Life, repeated: Sighting, questions: list[tuple[str, Any]], known: Mapping[str, Life]
+) -> bool:
+    """Whether a question in the words of an earlier one is the same. Where the same call was
+    answered otherwise, it is if it was asked all the same; else if it has the same key."""
+    others = [
+        any(_asks_again(s, questions) for s in other.seen_by_reading())
+        for other in siblings(life, known)
+        if other.first_terminal is not None
+        and _answers_before(other)
+        and _answers_before(other) != _answers_before(life)
+    ]
+    if others:
+        return all(others)
+    requests = repeated.task.get("inputRequests")
+    return isinstance(requests, dict) and any(requests.get(k) == q for k, q in questions)
+
+
+def _answers_before(life: Life) -> Any:
+    return life.creation.params.get("inputResponses") if life.creation is not None else None
 
 
 @dataclass(frozen=True)
@@ -378,17 +420,18 @@ def _led_to(asking: Exchange, retry: Exchange) -> bool:
     )
 
 
-def _questions(exchange: Exchange) -> list[Any]:
-    """What a call asked, but for the roots: these may change, and have no question of their own
-    by which one request could be told from another."""
+def _questions(exchange: Exchange) -> list[tuple[str, Any]]:
+    """What a call asked, by key, but for the roots: these may change, and have no question of
+    their own by which one request could be told from another."""
     requests = (exchange.result or {}).get("inputRequests")
-    asked = requests.values() if isinstance(requests, dict) else ()
-    return [r for r in asked if not (isinstance(r, dict) and r.get("method") == ROOTS)]
+    asked = requests.items() if isinstance(requests, dict) else ()
+    return [(k, r) for k, r in asked if not (isinstance(r, dict) and r.get("method") == ROOTS)]
 
 
-def _asks_again(sighting: Sighting, questions: list[Any]) -> bool:
+def _asks_again(sighting: Sighting, questions: list[tuple[str, Any]]) -> bool:
     requests = sighting.task.get("inputRequests")
-    return isinstance(requests, dict) and any(r in questions for r in requests.values())
+    asked = [question for _, question in questions]
+    return isinstance(requests, dict) and any(r in asked for r in requests.values())
 
 
 def _alike(ends: list[_End]) -> Iterator[Observation]:
