@@ -12,6 +12,7 @@ from conformance.judge.verdict import (
     NOT_APPLICABLE,
     NOT_EXERCISED,
     PASS,
+    WARN,
     Verdict,
     verdict_of,
 )
@@ -214,9 +215,9 @@ class TestUnknownId:
         ("polling.working", "working", "result", CALL_RESULT),
         ("polling.working", "working", "error", {"code": 0, "message": "none"}),
         ("polling.working", "working", "inputRequests", {"a": QUESTION}),
-        ("polling.completed", "completed", "error", {"code": 0, "message": "none"}),
-        ("polling.completed", "completed", "inputRequests", {"a": QUESTION}),
-        ("polling.failed", "failed", "result", CALL_RESULT),
+        ("polling.one-outcome", "completed", "error", {"code": 0, "message": "none"}),
+        ("polling.one-outcome", "completed", "inputRequests", {"a": QUESTION}),
+        ("polling.one-outcome", "failed", "result", CALL_RESULT),
         ("polling.cancelled", "cancelled", "result", CALL_RESULT),
         ("polling.cancelled", "cancelled", "error", {"code": 1, "message": "cancelled"}),
     ],
@@ -225,10 +226,10 @@ class TestWhatAStatusDoesNotCarry:
     def test_without_it_passes(self, rule: str, status: str, member: str, value: object) -> None:
         assert judged(rule, creation("t"), reading("t", status)).verdict == PASS
 
-    def test_with_it_fails(self, rule: str, status: str, member: str, value: object) -> None:
+    def test_with_it_is_warned_of(self, rule: str, status: str, member: str, value: object) -> None:
         wrong = reading("t", status, members={member: value})
         verdict = judged(rule, creation("t"), wrong)
-        assert verdict.verdict == FAIL
+        assert verdict.verdict == WARN
         assert verdict.evidence[0].member == f"/result/{member}"
 
     def test_null_is_a_note(self, rule: str, status: str, member: str, value: object) -> None:
@@ -315,6 +316,10 @@ class TestInputRequired:
 class TestCompleted:
     rule = "polling.completed"
 
+    def test_its_result_passes_whatever_is_beside_it(self) -> None:
+        ended = reading("t", "completed", members={"error": {"code": 0, "message": "OK"}})
+        assert judged(self.rule, creation("t"), ended).verdict == PASS
+
     @pytest.mark.parametrize("result", [None, ..., "done", [CALL_RESULT]])
     def test_no_result_fails(self, result: object) -> None:
         wrong = reading("t", "completed", members={"result": result})
@@ -323,6 +328,10 @@ class TestCompleted:
 
 class TestFailed:
     rule = "polling.failed"
+
+    def test_its_error_passes_whatever_is_beside_it(self) -> None:
+        ended = reading("t", "failed", members={"result": CALL_RESULT})
+        assert judged(self.rule, creation("t"), ended).verdict == PASS
 
     @pytest.mark.parametrize("error", [None, ...])
     def test_no_error_fails(self, error: object) -> None:

@@ -13,7 +13,7 @@ from conformance.judge.fingerprint import nested_task
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired, reads_of
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_offered
-from conformance.judge.rule import IMPLIED, MUST, rule
+from conformance.judge.rule import ADVICE, IMPLIED, MUST, rule
 from conformance.judge.shown import answered_reads, brief, read_as
 from conformance.specification.citations import tasks
 from conformance.specification.names import (
@@ -175,9 +175,12 @@ def _without(sighting: Sighting, status: str, members: tuple[str, ...]) -> Itera
     yield holds(sighting.exchange, note)
 
 
-@rule("polling.working", MUST, tasks("response"), needs=(SLOW,), after=("polling.shape",))
+@rule("polling.working", ADVICE, tasks("response"), needs=(SLOW,), after=("polling.shape",))
 def working_carries_no_payload(history: History) -> Iterator[Observation]:
-    """A `working` task carries no result, no error and no inputRequests."""
+    """A `working` task carries no result, no error and no inputRequests.
+
+    Its type has none of them; the text has no sentence that forbids more.
+    """
     for sighting in read_as(history, WORKING):
         yield from _without(sighting, WORKING, ("result", "error", "inputRequests"))
 
@@ -269,9 +272,9 @@ def _responses(update: Exchange) -> JsonObject:
     after=("polling.shape", "polling.pure-read"),
 )
 def completed_carries_its_result(history: History) -> Iterator[Observation]:
-    """A `completed` task carries its result, and neither error nor inputRequests."""
+    """A `completed` task carries its result."""
     for sighting in read_as(history, COMPLETED):
-        yield from _with_payload(sighting, "result", ("error", "inputRequests"))
+        yield _with_payload(sighting, "result")
 
 
 @rule(
@@ -282,29 +285,44 @@ def completed_carries_its_result(history: History) -> Iterator[Observation]:
     after=("polling.shape", "polling.pure-read"),
 )
 def failed_carries_its_error(history: History) -> Iterator[Observation]:
-    """A `failed` task carries its error, and no result."""
+    """A `failed` task carries its error."""
     for sighting in read_as(history, FAILED):
         error = sighting.task.get("error")
         if error is not None and not isinstance(error, dict):
             continue  # what is wrong with it, outcome.failed-carries-error says
-        yield from _with_payload(sighting, "error", ("result",))
+        yield _with_payload(sighting, "error")
 
 
-def _with_payload(
-    sighting: Sighting, payload: str, others: tuple[str, ...]
-) -> Iterator[Observation]:
+def _with_payload(sighting: Sighting, payload: str) -> Observation:
     value = sighting.task.get(payload)
     if isinstance(value, dict):
-        yield from _without(sighting, str(sighting.status), others)
-        return
+        return holds(sighting.exchange)
     present = payload in sighting.task
-    yield broken(
+    return broken(
         sighting.exchange,
         f"inline the {payload} in a task that is {sighting.status}: there is no other way to it",
         expected=f"{payload}, an object",
         found=brief(value) if present else f"no {payload}",
         member=f"/result/{payload}" if present else "/result",
     )
+
+
+@rule(
+    "polling.one-outcome",
+    ADVICE,
+    tasks("response"),
+    needs=(TASK,),
+    after=("polling.shape", "polling.pure-read"),
+)
+def ended_carries_nothing_else(history: History) -> Iterator[Observation]:
+    """A `completed` task carries no error and no inputRequests, a `failed` one no result.
+
+    Their types have none of them; the text has no sentence that forbids more.
+    """
+    for sighting in read_as(history, COMPLETED):
+        yield from _without(sighting, COMPLETED, ("error", "inputRequests"))
+    for sighting in read_as(history, FAILED):
+        yield from _without(sighting, FAILED, ("result",))
 
 
 @rule(
@@ -367,9 +385,12 @@ def _other_than_a_call_result(result: JsonObject) -> str:
     return f"wrapped in {wrapped!r}" if wrapped is not None else ""
 
 
-@rule("polling.cancelled", MUST, tasks("response"), needs=(SLOW,), after=("polling.shape",))
+@rule("polling.cancelled", ADVICE, tasks("response"), needs=(SLOW,), after=("polling.shape",))
 def cancelled_carries_no_payload(history: History) -> Iterator[Observation]:
-    """A `cancelled` task carries neither result nor error."""
+    """A `cancelled` task carries neither result nor error.
+
+    Its type has none of them; the text has no sentence that forbids more.
+    """
     for sighting in read_as(history, CANCELLED):
         yield from _without(sighting, CANCELLED, ("result", "error"))
     for life in lives(history).values():
