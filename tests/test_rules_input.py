@@ -488,8 +488,61 @@ def test_a_task_whose_time_is_over_between_the_answers_is_not_judged() -> None:
     assert judged("input.partial-waits", *found).verdict == "not-exercised"
 
 
+def failed_after_a_part(task_id: str) -> tuple[Exchange, ...]:
+    """A task that failed when some of its questions were answered."""
+    some = update(intent="answer-some", task_id=task_id)
+    at = some.started
+    made, seen = creation(task_id, started=at - 0.4), asks(TWO, task_id, started=at - 0.2)
+    return made, seen, some, reading(task_id, "failed")
+
+
+def test_a_task_that_fails_once_between_the_answers_may_do_so_by_itself() -> None:
+    found = failed_after_a_part("task-1")
+    assert judged("input.partial-waits", *found).verdict == "not-exercised"
+
+
+def gave_up(
+    requests: JsonObject, after: str = "working", task_id: str = "task-9"
+) -> tuple[Exchange, ...]:
+    """A task whose questions nobody answers, and that goes on without."""
+    made = creation(task_id, intent="left-waiting")
+    return made, asks(requests, task_id), asks(requests, task_id), reading(task_id, after)
+
+
+@pytest.mark.parametrize("after", ["working", "completed"])
+def test_a_task_need_not_wait_for_ever_for_the_rest(after: str) -> None:
+    def so_far() -> tuple[Exchange, ...]:
+        return creation(), asks(TWO), update(intent="answer-some"), reading("task-1", after)
+
+    rule = "input.partial-waits"
+    assert judged(rule, *so_far()).verdict == "fail"
+    assert judged(rule, *so_far(), *gave_up(TWO)).verdict == "not-exercised"
+    # One that goes on when it is answered, or by another call, says nothing.
+    answered = list(gave_up(TWO))
+    answered[3:3] = [update(task_id="task-9", started=answered[2].ended + 0.1)]
+    assert judged(rule, *so_far(), *answered).verdict == "fail"
+    other = creation("task-9", arguments={"guests": 3})
+    assert judged(rule, *so_far(), other, *gave_up(TWO)[1:]).verdict == "fail"
+
+
+def test_a_refused_update_says_nothing_of_a_later_giving_up() -> None:
+    def so_far() -> tuple[Exchange, ...]:
+        return creation(), asks(TWO), update(intent="answer-some"), ended()
+
+    def refused(place: int) -> list[Exchange]:
+        after = list(gave_up(TWO))
+        at = after[place].started - 0.5
+        after.insert(place, update(task_id="task-9", started=at, error=-32021))
+        return after
+
+    rule = "input.partial-waits"
+    assert judged(rule, *so_far(), *refused(2)).verdict == "not-exercised"
+    # What was refused may have counted all the same.
+    assert judged(rule, *so_far(), *refused(3)).verdict == "fail"
+
+
 def test_a_task_that_fails_between_the_answers_as_others_do_is_not_judged() -> None:
-    found = (creation(), asks(TWO), update(intent="answer-some"), reading("task-1", "failed"))
+    found = (*failed_after_a_part("task-1"), *failed_after_a_part("task-2"))
     assert judged("input.partial-waits", *found).verdict == "fail"
     other = (creation("task-2"), asks(TWO, "task-2"), reading("task-2", "failed"))
     assert judged("input.partial-waits", *found, *other).verdict == "not-exercised"
@@ -552,10 +605,21 @@ def test_an_unknown_key_that_is_refused_is_a_warning() -> None:
     assert judged("input.unknown-key-ignored", *found).verdict == "warn"
 
 
-@pytest.mark.parametrize("status", ["working", "completed", "failed"])
+@pytest.mark.parametrize("status", ["working", "completed"])
 def test_a_task_that_an_unknown_key_moves_is_a_warning(status: str) -> None:
     found = (*unknown(), reading("task-1", status))
     assert judged("input.unknown-key-ignored", *found).verdict == "warn"
+    alone = gave_up({"table-1": FORM})
+    assert judged("input.unknown-key-ignored", *found, *alone).verdict == "not-exercised"
+
+
+def test_tasks_that_fail_of_an_unknown_key_are_a_warning() -> None:
+    rule, once = "input.unknown-key-ignored", (*unknown(), reading("task-1", "failed"))
+    assert judged(rule, *once).verdict == "not-exercised"
+    control, made, seen = update(task_id="task-0"), creation("task-2"), asks(task_id="task-2")
+    probe = update({"never": filled(STRAY)}, "unknown-key", "task-2", control=control)
+    again = (control, made, seen, probe, reading("task-2", "failed"))
+    assert judged(rule, *once, *again).verdict == "warn"
 
 
 def test_a_task_that_fails_as_others_do_is_not_blamed_on_an_unknown_key() -> None:
@@ -644,15 +708,19 @@ def test_declining_what_was_accepted_changes_nothing() -> None:
     assert verdict.verdict == "not-exercised"
 
 
-def test_a_task_that_fails_of_a_second_answer_is_a_warning() -> None:
-    rule, failed = "input.answered-key-ignored", reading("task-1", "failed")
-    at = failed.started
-    late = tuple(
-        Exchange(**{**e.__dict__, "started": at - 10 + n, "ended": at - 9.9 + n})
-        for n, e in enumerate(again())
-    )
-    assert judged(rule, *others(), *late, failed).verdict == "warn"
-    assert judged(rule, *late, failed).verdict == "not-exercised"
+def failed_of_a_second_answer(task_id: str) -> tuple[Exchange, ...]:
+    made, seen, first = creation(task_id), asks(task_id=task_id), update(task_id=task_id)
+    other = {"table-1": filled(SECOND)}
+    second = update(other, "answer-again", task_id, control=first)
+    return made, seen, first, second, reading(task_id, "failed")
+
+
+def test_tasks_that_fail_of_a_second_answer_are_a_warning() -> None:
+    rule = "input.answered-key-ignored"
+    one, two = failed_of_a_second_answer("task-1"), failed_of_a_second_answer("task-4")
+    assert judged(rule, *others(), *one, *two).verdict == "warn"
+    assert judged(rule, *others(), *one).verdict == "not-exercised"
+    assert judged(rule, *one, *two).verdict == "not-exercised"
 
 
 def test_a_task_whose_time_is_over_does_not_fail_of_a_second_answer() -> None:
@@ -702,6 +770,8 @@ def test_an_old_key_does_not_answer_the_next_round() -> None:
     before = (creation(), asks(), update(), asks(second))
     old = update({"table-1": filled(SECOND)}, "answer-old-key")
     assert judged(rule, *before, old, ended()).verdict == "warn"
+    alone = gave_up({"table-1": FORM})
+    assert judged(rule, *before, old, ended(), *alone).verdict == "not-exercised"
     before = (creation(), asks(), update(), asks(second))
     old = update({"table-1": filled(SECOND)}, "answer-old-key")
     waiting = asks(second)

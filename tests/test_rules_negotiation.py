@@ -912,6 +912,14 @@ def test_one_of_two_answers_that_arrives_is_seen() -> None:
     assert judged("negotiation.update-requires-declaration", *found).verdict == "fail"
 
 
+def test_a_server_that_gives_up_its_questions_itself() -> None:
+    waits = reading("task-9", "input_required", members=WAITING)
+    given_up = [creation("task-9"), waits, reading("task-9")]
+    found = [*waiting(), asked("tasks/update", "task-1"), reading(status="completed")]
+    assert judged(UPDATE, *found).verdict == "fail"
+    assert judged(UPDATE, *given_up, *found).verdict == "pass"
+
+
 def test_a_server_that_gives_up_tasks_itself() -> None:
     given_up = [creation("task-2"), reading("task-2", "cancelled")]
     found = [discovery(), creation(), asked("tasks/cancel", "task-1")]

@@ -186,6 +186,29 @@ def test_the_answer_of_another_caller_arrives(answer: dict[str, Any], status: st
     assert judged(UPDATE, *before, foreign, reading(status=status)).verdict == "fail"
 
 
+def gave_up() -> list[Exchange]:
+    """A task of the same call that goes on though nobody answers what it asks."""
+    made, waits = creation("task-9"), {**WAITING}
+    return [made, reading("task-9", "input_required", members=waits), reading("task-9")]
+
+
+@pytest.mark.parametrize("answer", [{"error": UNKNOWN}, {"status": 403}])
+def test_a_question_may_be_given_up_after_the_answer_of_another_caller(
+    answer: dict[str, Any],
+) -> None:
+    before, foreign = waiting(), asked("tasks/update", **answer)
+    found = [*before, foreign, reading(status="completed")]
+    assert judged(UPDATE, *found).verdict == "fail"
+    assert judged(UPDATE, *found, *gave_up()).verdict == "pass"
+
+
+def test_a_question_may_be_given_up_after_the_answer_of_a_stranger() -> None:
+    before, strange = waiting(), asked("tasks/update", NOBODY, status=401)
+    found = [*before, strange, reading(status="completed")]
+    assert judged(TOKEN, *found).verdict == "fail"
+    assert judged(TOKEN, *found, *gave_up()).verdict == "pass"
+
+
 def test_an_answer_may_be_acknowledged_and_dropped() -> None:
     before, foreign = waiting(), asked("tasks/update", result=ACK)
     still = reading(status="input_required", members=WAITING)

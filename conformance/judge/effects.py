@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.judge.asking import requests_in, same_request
-from conformance.judge.lives import Alike, Life, Sighting
+from conformance.judge.lives import Alike, Life, Sighting, may_have_expired
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
+
+# Why it proves nothing that a task went on: ``moved_unasked``.
+NOT_FOR_EVER = "another task of the same call went on by itself, though nobody had answered it"
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
 
     ``None`` where the task had not just been seen to wait for these answers, where nobody looked
     before something else was sent that may have moved it, or where what was seen may have other
-    reasons.
+    reasons: a server may give up by itself what it asks.
     """
     answered = probe.params.get("inputResponses")
     keys = set(answered) if isinstance(answered, dict) else set()
@@ -36,12 +39,12 @@ def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
         if sighting.ended > until:
             break
         if sighting.status in (WORKING, COMPLETED):
-            return Effect(True, sighting)
+            return None if moved_unasked(life) else Effect(True, sighting)
         if sighting.status == INPUT_REQUIRED:
             if keys <= _open_keys(sighting):
                 unmoved = Effect(False, sighting)
             elif not _still_asked(life, probe, sighting, keys):
-                return Effect(True, sighting)
+                return None if moved_unasked(life) else Effect(True, sighting)
     return unmoved
 
 
@@ -103,6 +106,39 @@ def _cancelled_unasked(tasks: Alike) -> frozenset[str]:
         for life in tasks
         if not life.cancels and (end := life.first_terminal) is not None and end.status == CANCELLED
     )
+
+
+def moved_unasked(life: Life) -> bool:
+    """Whether another task of the same call stopped asking something though nobody had answered
+    it: a server need not wait for ever, and may go on without what it was not told."""
+    unasked = life.of_same_call.derive(_moved_unasked)
+    return len(unasked) > (life.task_id in unasked)
+
+
+def _moved_unasked(tasks: Alike) -> frozenset[str]:
+    return frozenset(life.task_id for life in tasks if _gave_up_asking(life))
+
+
+def _gave_up_asking(life: Life) -> bool:
+    waiting: Sighting | None = None
+    for sighting in life.seen_by_reading():
+        if waiting is not None and not _open_keys(waiting) <= _open_keys(sighting):
+            if not waiting.certainly_before(sighting):
+                continue
+            return not may_have_expired(life, sighting.ended) and not any(
+                _may_have_moved(request, waiting, sighting)
+                for request in (*life.updates, *life.cancels)
+            )
+        if _open_keys(sighting):
+            waiting = sighting
+    return False
+
+
+def _may_have_moved(request: Exchange, waiting: Sighting, moved: Sighting) -> bool:
+    """Whether it may come of a request that a task moved after it was last seen to wait: a request
+    that was refused before that has done nothing."""
+    refused_before = request.error is not None and request.ended <= waiting.began
+    return request.started < moved.ended and not refused_before
 
 
 def _first_to_count(requests: Sequence[Exchange], probe: Exchange) -> float:

@@ -21,6 +21,7 @@ The intents, each on a ``tasks/update`` unless it says otherwise:
 ``kinds-not-declared``       on ``tools/call`` and ``tasks/get``: not all of elicitation,
                              sampling and roots are declared
 ``left-alone``               on ``tools/call``: the task gets no update at all
+``left-waiting``             on ``tools/call``: what the task asks is not answered
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ from conformance.wire.exchange import ORDINARY, Exchange, JsonObject
 _PATIENCE = 12.0
 # Seconds in which what should not happen would have happened.
 _A_WHILE = 1.0
+# Seconds, and reads, for which the scenarios look at a task that should not go on, and some more.
+_LONGEST_LOOK = 4.0
+_MOST_LOOKS = 4
 _MOST_ROUNDS = 5
 _MORE_TRIES = 3
 
@@ -202,6 +206,34 @@ async def rounds(driver: Driver) -> None:
     await _to_the_end(driver, task_id, {*first, *second}, "next-answer")
 
 
+# ---- not answering --------------------------------------------------------------------------
+
+
+@scenario("input.unanswered", needs=(INPUT,), also=("negotiation", "security"))
+async def unanswered(driver: Driver) -> None:
+    """Tasks ask, and nobody answers: for as long as other scenarios look whether a task goes on
+    that should not, it is seen whether one does by itself."""
+    tools: list[ToolUse | None] = [*_askers(driver, most=2), driver.tool(INPUT)]
+    tools += [driver.tool(role, avoiding=(BEFORE,)) for role in (INPUTS, ROUNDS)]
+
+    async def wait(tool: ToolUse) -> None:
+        asked = await _ask(driver, tool, "left-waiting")
+        if asked is None:
+            return
+        task_id, requests = asked
+        long_enough = anyio.current_time() + min(_LONGEST_LOOK, driver.target.max_wait)
+        looks = 0
+        while looks < _MOST_LOOKS or anyio.current_time() < long_enough:
+            read = await driver.get(task_id)
+            if not requests.keys() <= _open(read.task).keys():
+                return
+            looks += 1
+
+    async with anyio.create_task_group() as group:
+        for tool in {tool.name: tool for tool in tools if tool is not None}.values():
+            group.start_soon(wait, tool)
+
+
 # ---- answering in part, twice, and too late -------------------------------------------------
 
 
@@ -307,7 +339,8 @@ async def unknown_key(driver: Driver) -> None:
         accepted = await driver.update(task_id, _marked(requests, "first-answer"), "answer-all")
         async with anyio.create_task_group() as group:
             group.start_soon(_to_the_end, driver, task_id, set(requests), "next-answer")
-            group.start_soon(alone, tool, accepted)
+            for _ in range(alone_each):
+                group.start_soon(alone, tool, accepted)
             group.start_soon(beside, tool, accepted)
 
     async def alone(tool: ToolUse, accepted: Exchange) -> None:
@@ -331,9 +364,12 @@ async def unknown_key(driver: Driver) -> None:
             await driver.update(task_id, _marked(requests, "first-answer"), "answer-all")
         await _to_the_end(driver, task_id, set(requests), "next-answer")
 
+    tools = _askers(driver, most=2)
+    # A task that fails then may fail by accident, unless another does too.
+    alone_each = 2 if len(tools) == 1 else 1
     await driver.pause(0.8)
     async with anyio.create_task_group() as group:
-        for tool in _askers(driver, most=2):
+        for tool in tools:
             group.start_soon(one, tool)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.accidents import not_by_accident
 from conformance.judge.asking import (
     ELICITATION,
     answers_of,
@@ -14,6 +15,7 @@ from conformance.judge.asking import (
     requests_in,
     siblings,
 )
+from conformance.judge.effects import NOT_FOR_EVER, moved_unasked
 from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, lives
 from conformance.judge.moving import CAREFUL, REFUSING, careful_updates, moves_on
@@ -79,8 +81,13 @@ def _takes_no_answer(history: History, life: Life) -> bool:
 def partial_answers_leave_the_rest_open(history: History) -> Iterator[Observation]:
     """After some of the answers the task stays `input_required`, with the rest open.
 
-    A server need not take answers in parts; then there is nothing to see.
+    A server need not take answers in parts; then there is nothing to see. Nor need it wait for
+    ever, and a task may fail by itself: that it ended so counts where it happened more than once.
     """
+    yield from not_by_accident(_what_answers_to_a_part_do(history))
+
+
+def _what_answers_to_a_part_do(history: History) -> Iterator[Observation]:
     for life, update in careful_updates(history, ("answer-some",)):
         waiting = open_before(life, update)
         rest = waiting.keys() - answers_of(update).keys()
@@ -100,6 +107,8 @@ def partial_answers_leave_the_rest_open(history: History) -> Iterator[Observatio
         elif wrong is not None and requests_in(wrong.task).keys() - waiting.keys():
             # A request that is superseded by another need not be answered any more.
             yield unclear((update, wrong.exchange), "the task asks for something else instead")
+        elif wrong is not None and moved_unasked(life):
+            yield unclear((update, wrong.exchange), NOT_FOR_EVER)
         elif wrong is not None:
             lost = sorted(f"{key!r:.40}" for key in rest - requests_in(wrong.task).keys())
             waits = wrong.status == INPUT_REQUIRED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from conformance.judge.accidents import not_by_accident
 from conformance.judge.asking import (
     answers_of,
     cancelled_before,
@@ -20,6 +21,7 @@ from conformance.judge.asking import (
     showings_of,
     texts_of,
 )
+from conformance.judge.effects import NOT_FOR_EVER, moved_unasked
 from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import (
@@ -64,7 +66,15 @@ _SECOND = ("answer-some", "answer-again", "decline-again", "answer-at-once")
     after=("input.resumes", "polling.input-required"),
 )
 def unknown_keys_are_ignored(history: History) -> Iterator[Observation]:
-    """An answer under a key that is not open is acknowledged, and changes nothing."""
+    """An answer under a key that is not open is acknowledged, and changes nothing.
+
+    A task may also fail by itself: that it did after such an answer counts where it happened more
+    than once.
+    """
+    yield from not_by_accident(_what_unknown_keys_do(history))
+
+
+def _what_unknown_keys_do(history: History) -> Iterator[Observation]:
     known = lives(history)
     for probe in probes(history, "unknown-key", "known-and-unknown-key", method=TASKS_UPDATE):
         if isinstance(probe, Observation):
@@ -158,6 +168,8 @@ def _stays_open(
     if requests_in(moved.task).keys() - waiting.keys():
         # A request that is superseded by another need not be answered any more.
         return unclear(evidence, "the task asks for something else instead")
+    if moved_unasked(life):
+        return unclear(evidence, NOT_FOR_EVER)
     return broken(
         evidence,
         note,
@@ -196,7 +208,14 @@ def _rest_is_taken(history: History, life: Life, probe: Exchange) -> Observation
     after=("input.resumes", "input.partial-waits", "lifecycle.terminal-is-final"),
 )
 def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
-    """A second answer to a key changes nothing, also when both come at once."""
+    """A second answer to a key changes nothing, also when both come at once.
+
+    A task may also fail by itself: that it did counts where it happened more than once.
+    """
+    yield from not_by_accident(_what_second_answers_do(history))
+
+
+def _what_second_answers_do(history: History) -> Iterator[Observation]:
     known = lives(history)
     for probe in probes(history, "answer-again", "decline-again", method=TASKS_UPDATE):
         if isinstance(probe, Observation):

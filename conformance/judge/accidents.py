@@ -1,0 +1,36 @@
+"""What may have happened by accident, and counts against a server where it happened again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from conformance.judge.observation import BROKEN, Observation, unclear
+from conformance.specification.states import CANCELLED, FAILED
+
+_BY_ITSELF = "the task may have ended so by itself"
+
+
+def ended_badly(seen: Observation) -> bool:
+    """Whether all that speaks against a server is that a task failed or was cancelled."""
+    if seen.kind != BROKEN or seen.member != "/result/status":
+        return False
+    return (seen.exchanges[-1].task or {}).get("status") in (FAILED, CANCELLED)
+
+
+def not_by_accident(found: Iterable[Observation]) -> Iterator[Observation]:
+    """What was found, but that a task failed or was cancelled only where more than one was."""
+    bad_ends: list[Observation] = []
+    for seen in found:
+        if ended_badly(seen):
+            bad_ends.append(seen)
+        else:
+            yield seen
+    yield from if_more_than_one(bad_ends, _BY_ITSELF)
+
+
+def if_more_than_one(found: Sequence[Observation], why_not: str) -> Iterator[Observation]:
+    """What counts only where it was seen more than once; ``why_not`` tells of it alone."""
+    if len(found) > 1:
+        yield from found
+    else:
+        yield from (unclear(one.exchanges, why_not) for one in found)
