@@ -310,8 +310,8 @@ class TestSecurity:
         assert judged(rule, *bound).verdict == NOT_APPLICABLE
 
     def admitted(self) -> Exchange:
-        """The second caller is served something of its own."""
-        return tools(("a", ...), caller="second", session="two")
+        """The second caller is let in: a tool call of it is served."""
+        return call(caller="second", session="two")
 
     @pytest.mark.parametrize(
         "rule", ["security.foreign-get", "security.foreign-result", "security.foreign-cancel"]

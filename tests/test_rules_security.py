@@ -24,8 +24,8 @@ def judged(rule: str, *exchanges: Exchange, **circumstances: Any) -> Verdict:
 
 
 def admitted() -> Exchange:
-    """The second caller is served what is anybody's."""
-    return exchange("server/discover", result={"capabilities": {}}, caller=SECOND)
+    """The second caller is let in: a tool call of it is served."""
+    return creation("task-of-second", caller=SECOND)
 
 
 def asked(method: str, caller: str = SECOND, task_id: str = "task-1", **more: Any) -> Exchange:
@@ -118,9 +118,10 @@ GET = "security.foreign-get"
     "answer",
     [
         {"error": UNKNOWN},
-        {"error": {"code": -32603, "message": "Forbidden"}},
+        {"error": {"code": -32000, "message": "Forbidden"}},
         {"status": 403},
         {"status": 404},
+        {"error": {"code": -32603, "message": "who?"}, "status": 403},
         {"error": {"code": -32600, "message": "who?"}, "status": 401},
     ],
 )
@@ -144,6 +145,26 @@ def test_a_caller_who_is_never_served_shows_nothing() -> None:
     assert judged(GET, creation(), refused).verdict == "not-exercised"
     unknown = asked("tasks/get")
     assert judged(GET, creation(), unknown).verdict == "not-exercised"
+
+
+def test_what_everybody_is_told_lets_nobody_in() -> None:
+    public = [
+        exchange(method, result={"resultType": "complete"}, caller=SECOND)
+        for method in ("server/discover", "tools/list")
+    ]
+    for answer in ({"status": 401}, {"error": UNKNOWN}):
+        found = judged(GET, *public, creation(), asked("tasks/get", **answer))
+        assert found.verdict == "not-exercised"
+        assert "--other-header" in found.reason
+    refused = creation(caller=SECOND, status=401)
+    found = judged(GET, *public, refused, creation(), asked("tasks/get", status=401))
+    assert found.verdict == "not-exercised"
+
+
+@pytest.mark.parametrize("code", [-32601, -32020, -32021, -32600, -32603])
+def test_what_is_refused_for_another_reason_says_nothing_of_the_caller(code: int) -> None:
+    found = judged(GET, admitted(), creation(), asked("tasks/get", error=code))
+    assert found.verdict == "not-exercised"
 
 
 @pytest.mark.parametrize("more", [{"status": 429}, {"fault": Fault("reset", "")}, {"status": 502}])

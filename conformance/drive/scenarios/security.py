@@ -10,6 +10,7 @@ from conformance.drive.answers import answers_to
 from conformance.drive.draft import Draft
 from conformance.drive.driver import Driver
 from conformance.drive.scenario import scenario
+from conformance.drive.surroundings import ToolUse
 from conformance.drive.trying import create_a_task
 from conformance.specification.names import ACKNOWLEDGED, LISTEN
 from conformance.target.roles import BEFORE, INPUT, SLOW, TASK
@@ -58,9 +59,9 @@ async def errors(driver: Driver) -> None:
 # ---- two callers ----------------------------------------------------------------------------
 
 
-async def _admitted(driver: Driver) -> Exchange:
-    """A request of the second caller that should be served."""
-    return await driver.discover(caller=SECOND)
+async def _admitted(driver: Driver, tool: ToolUse) -> Exchange:
+    """A request of the second caller that should be served, and not to everybody."""
+    return await driver.call(tool, caller=SECOND)
 
 
 @scenario("security.foreign-get", needs=(TASK,))
@@ -70,8 +71,8 @@ async def foreign_get(driver: Driver) -> None:
     tool = driver.plain_task_tool()
     if tool is None or SECOND not in driver.target.callers:
         return
-    admitted = await _admitted(driver)
-    own = await create_a_task(driver, tool, caller=SECOND)
+    admitted = await _admitted(driver, tool)
+    own = driver.created(tool, admitted) or await create_a_task(driver, tool, caller=SECOND)
 
     async def by_second() -> None:
         created = await create_a_task(driver, tool)
@@ -115,7 +116,7 @@ async def foreign_update(driver: Driver) -> None:
     tool = driver.tool(INPUT, avoiding=(BEFORE,)) or driver.tool(INPUT)
     if tool is None or SECOND not in driver.target.callers:
         return
-    admitted = await _admitted(driver)
+    admitted = await _admitted(driver, tool)
     created = await create_a_task(driver, tool)
     asked = await driver.wait_for_input(created.task_id) if created is not None else None
     if created is None or asked is None:
@@ -135,7 +136,7 @@ async def foreign_cancel(driver: Driver) -> None:
     tool = driver.tool(SLOW, avoiding=(INPUT, BEFORE))
     if tool is None or SECOND not in driver.target.callers:
         return
-    admitted = await _admitted(driver)
+    admitted = await _admitted(driver, tool)
 
     async def by_second() -> None:
         created = await create_a_task(driver, tool)

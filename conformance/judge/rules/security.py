@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from conformance.judge.effects import Effect, effect_of_cancel, effect_of_update
 from conformance.judge.entropy import CUSTOMARY, MOST, IdSample, estimate
-from conformance.judge.expectations import unanswered
+from conformance.judge.expectations import refused_beforehand, unanswered
 from conformance.judge.leaks import PATH, leak_in
 from conformance.judge.lives import Life, handles, lives
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
@@ -17,12 +17,14 @@ from conformance.judge.times import SECOND as NANOSECONDS
 from conformance.judge.times import moment_of
 from conformance.specification.citations import sep, tasks
 from conformance.specification.names import (
+    INTERNAL_ERROR,
     LISTEN,
     TASK_NOTIFICATION,
     TASKS_CANCEL,
     TASKS_GET,
     TASKS_UPDATE,
     TOOLS_CALL,
+    code_words,
 )
 from conformance.target.roles import IDENTITIES, TASK
 from conformance.target.roles import LISTEN as LISTEN_ROLE
@@ -85,12 +87,17 @@ def _created(handle: dict[str, object], history: History) -> float | None:
 
 
 def _admitted(history: History) -> bool:
-    """Whether the second caller was served anything: else a refusal says nothing of tasks."""
+    """Whether the second caller was let in: else a refusal says nothing of tasks."""
     return history.derive(_second_is_admitted)
 
 
 def _second_is_admitted(history: History) -> bool:
-    return any(e.caller == SECOND and e.result is not None for e in history.exchanges)
+    """Whether it was served what a caller has to be known for: what a server can do, and the
+    names of its tools, it may tell to everybody."""
+    return any(
+        e.caller == SECOND and e.result is not None and e.method in (TOOLS_CALL, TASKS_GET)
+        for e in history.exchanges
+    )
 
 
 def _of_others(life: Life, requests: list[Exchange]) -> list[Exchange]:
@@ -105,12 +112,27 @@ def _of_others(life: Life, requests: list[Exchange]) -> list[Exchange]:
 def unsure(history: History, exchange: Exchange) -> str:
     """Why the answer to a foreign caller says nothing; empty where it does."""
     if not _admitted(history):
-        return "the second caller was refused everything, so this refusal says nothing"
+        return (
+            "no tool call of the second caller was served, so this refusal says nothing: pass in"
+            " --other-header what lets it call the same tools"
+        )
     return _no_answer(exchange)
 
 
 def _no_answer(exchange: Exchange) -> str:
-    """Why an answer is neither a refusal nor a service; empty where it is one of them."""
+    """Why an answer is neither a refusal to this caller nor a service; empty where it is one of
+    them."""
+    if exchange.status in (401, 403) and not exchange.rate_limited:
+        return ""
+    if exchange.status == 404 and exchange.error is None:
+        return ""
+    if exchange.error_code == INTERNAL_ERROR:
+        return f"the request was answered with {code_words(INTERNAL_ERROR)}"
+    return refused_beforehand(exchange)
+
+
+def _nothing_said(exchange: Exchange) -> str:
+    """Why an answer has no face by which to tell one task from another; empty where it has."""
     if exchange.status in (401, 403, 404) and not exchange.rate_limited:
         return ""
     return unanswered(exchange)
@@ -315,7 +337,7 @@ def foreign_looks_like_unknown(history: History) -> Iterator[Observation]:
         if foreign is None or unknown is None:
             continue
         if not _admitted(history):
-            yield unclear(foreign, "the second caller was refused everything")
+            yield unclear(foreign, unsure(history, foreign))
         elif _face(foreign) == _face(unknown):
             yield holds((foreign, unknown))
         else:
@@ -334,7 +356,7 @@ def _first_answer(history: History, intent: str, method: str) -> Exchange | None
         (
             e
             for e in history.intended(intent, method=method)
-            if e.caller == SECOND and not _no_answer(e)
+            if e.caller == SECOND and not _nothing_said(e)
         ),
         None,
     )
