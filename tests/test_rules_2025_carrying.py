@@ -355,6 +355,7 @@ class TestSecurity:
                 self.admitted(),
                 reading(error=error, intent="foreign", **other),
                 reading("nobody", error=unknown, intent="foreign-unknown", **other),
+                reading("nobodys", error=unknown, intent="foreign-unknown", **other),
             ]
 
         assert judged(rule, *answered("No such task")).verdict == PASS

@@ -327,6 +327,14 @@ def test_another_caller_is_told(messages: list[JsonObject]) -> None:
     assert judged(LISTEN, *before, listening(SECOND, *messages)).verdict == "fail"
 
 
+@pytest.mark.parametrize("own", [[], [listening(FIRST, error=-32603)]])
+def test_where_nobody_was_seen_to_listen_silence_shows_nothing(own: list[Exchange]) -> None:
+    silent = listening(SECOND, status=200, events=[], content_type="text/event-stream")
+    found = judged(LISTEN, admitted(), creation(), *own, silent)
+    assert found.verdict == "not-exercised"
+    assert judged(LISTEN, *offering(), silent).verdict == "pass"
+
+
 def test_a_server_that_tells_nobody_of_tasks() -> None:
     before = [admitted(), creation()]
     none = [listening(FIRST, agreed()), listening(SECOND, agreed())]
@@ -376,14 +384,14 @@ ORACLE = "security.no-existence-oracle"
 METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 
-def compared(method: str, foreign: dict[str, Any], unknown: dict[str, Any]) -> Verdict:
-    return judged(
-        ORACLE,
-        admitted(),
-        creation(),
-        asked(method, **foreign),
-        asked(method, task_id="task-99999", intent="foreign-unknown", **unknown),
-    )
+def compared(method: str, foreign: dict[str, Any], *unknown: dict[str, Any]) -> Verdict:
+    """A foreign task, and two ids that are nobody's: answered alike, unless told otherwise."""
+    answers = unknown if len(unknown) > 1 else (unknown[0], unknown[0])
+    others = [
+        asked(method, task_id=f"task-9999{number}", intent="foreign-unknown", **answer)
+        for number, answer in enumerate(answers)
+    ]
+    return judged(ORACLE, admitted(), creation(), asked(method, **foreign), *others)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -393,7 +401,7 @@ def test_foreign_looks_like_unknown(method: str) -> None:
 
 def test_ids_and_numbers_of_requests_make_no_difference() -> None:
     one = {"code": -32602, "message": "Task 'task-1' not found (request 3f9a8c2e11, 17853)"}
-    other = {"code": -32602, "message": "Task 'task-99999' not found (request 0b7d8c2e42, 17854)"}
+    other = {"code": -32602, "message": "Task 'task-99990' not found (request 0b7d8c2e42, 17854)"}
     assert compared("tasks/get", {"error": one}, {"error": other}).verdict == "pass"
 
 
@@ -411,6 +419,34 @@ def test_foreign_looks_otherwise(method: str, foreign: dict[str, Any]) -> None:
     assert compared(method, foreign, {"error": UNKNOWN}).verdict == "warn"
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Task not found (ref k3j9zq)", "Task not found (ref p0o1ii)", "Task not found (ref x7)"),
+        ("No task at 12:03:04.1", "No task at 12:03:04.2", "No task at 12:03:04.3"),
+    ],
+)
+def test_messages_that_differ_by_themselves_make_no_difference(texts: tuple[str, ...]) -> None:
+    foreign, one, other = ({"error": {"code": -32602, "message": text}} for text in texts)
+    assert compared("tasks/get", foreign, one, other).verdict == "pass"
+    denied = {"error": {"code": -32000, "message": "No"}}
+    assert compared("tasks/get", denied, one, other).verdict == "warn"
+
+
+def test_one_unknown_id_does_not_show_what_differs_by_itself() -> None:
+    foreign = asked("tasks/get", error={"code": -32602, "message": "Not your task"})
+    unknown = asked("tasks/get", task_id="nobodys", intent="foreign-unknown")
+    assert judged(ORACLE, admitted(), creation(), foreign, unknown).verdict == "not-exercised"
+    denied = asked("tasks/get", error=-32000)
+    assert judged(ORACLE, admitted(), creation(), denied, unknown).verdict == "warn"
+
+
+def test_unknown_ids_that_are_not_answered_alike_show_nothing() -> None:
+    foreign = {"error": {"code": -32000, "message": "No"}}
+    found = compared("tasks/get", foreign, {"error": UNKNOWN}, {"status": 404})
+    assert found.verdict == "not-exercised"
+
+
 def test_a_pace_limit_is_no_difference() -> None:
     assert compared("tasks/get", {"status": 429}, {"error": UNKNOWN}).verdict == "not-exercised"
 
@@ -424,6 +460,14 @@ TRACE = 'Traceback (most recent call last):\n  File "app.py", line 1'
 def test_plain_errors() -> None:
     assert judged(QUIET, reading(error=-32602)).verdict == "pass"
     assert judged(QUIET, exchange(body="<h1>Not Found</h1>", status=404)).verdict == "pass"
+
+
+def test_a_web_page_may_name_its_own_files() -> None:
+    page = '<html><script src="/assets/app/main.js"></script>{}</html>'
+    gateway: dict[str, Any] = {"status": 405, "content_type": "text/html"}
+    assert judged(QUIET, exchange(body=page.format("No"), **gateway)).verdict == "pass"
+    query = "SELECT * FROM tasks WHERE id = 1"
+    assert judged(QUIET, exchange(body=page.format(query), **gateway)).verdict == "warn"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Only what is unmistakable is found: a word like ``select`` or a JSON pointer is 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 # Longer messages are looked at in part.
 _LONGEST = 20_000
@@ -43,14 +44,16 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _ADDRESS = re.compile(r"\b(?!file:)[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>]{1,2000}", re.IGNORECASE)
 
 
-def leak_in(text: str, sent: str = "") -> tuple[str, str] | None:
+def leak_in(text: str, sent: str = "", *, but: Collection[str] = ()) -> tuple[str, str] | None:
     """What a message shows of the inside, and the passage; ``None`` where it shows nothing.
 
     ``sent`` is the request: what a message merely repeats of it, and addresses on the web, are
-    no leaks.
+    no leaks. ``but`` are kinds that may stand there.
     """
     text = _ADDRESS.sub(" ", text[:_LONGEST])
     for kind, pattern in _PATTERNS:
+        if kind in but:
+            continue
         for found in pattern.finditer(text):
             if found.group().strip() not in sent:
                 return kind, " ".join(found.group().split())[:120]

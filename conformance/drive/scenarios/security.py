@@ -66,8 +66,8 @@ async def _admitted(driver: Driver, tool: ToolUse) -> Exchange:
 
 @scenario("security.foreign-get", needs=(TASK,))
 async def foreign_get(driver: Driver) -> None:
-    """Tasks of the first caller are read by the second (``foreign``), who also reads an id that
-    is nobody's (``foreign-unknown``), by nobody and with a wrong token (``unauthenticated``)."""
+    """Tasks of the first caller are read by the second (``foreign``), who also reads two ids that
+    are nobody's (``foreign-unknown``), by nobody and with a wrong token (``unauthenticated``)."""
     tool = driver.plain_task_tool()
     if tool is None or SECOND not in driver.target.callers:
         return
@@ -80,7 +80,8 @@ async def foreign_get(driver: Driver) -> None:
             return
         read = await driver.get(own.task_id, caller=SECOND) if own is not None else admitted
         await driver.get(created.task_id, "foreign", caller=SECOND, control=read)
-        await driver.get(unlike(created.task_id), "foreign-unknown", caller=SECOND)
+        for unknown in two_unlike(created.task_id):
+            await driver.get(unknown, "foreign-unknown", caller=SECOND)
         await driver.wait_for_end(created.task_id)
 
     async def by_stranger(caller: str) -> None:
@@ -109,6 +110,12 @@ def unlike(task_id: str) -> str:
     return text if text != task_id else task_id + "0"
 
 
+def two_unlike(task_id: str) -> tuple[str, str]:
+    """Two ids of the same form, so that it is seen in what their answers differ by themselves."""
+    one = unlike(task_id)
+    return one, unlike(one)
+
+
 @scenario("security.foreign-update", needs=(INPUT,))
 async def foreign_update(driver: Driver) -> None:
     """What a task of the first caller asks is answered by the second (``foreign``); the first
@@ -123,8 +130,8 @@ async def foreign_update(driver: Driver) -> None:
         return
     answers = answers_to((asked.task or {}).get("inputRequests"), "foreign-answer")
     await driver.update(created.task_id, answers, "foreign", caller=SECOND, control=admitted)
-    unknown = unlike(created.task_id)
-    await driver.update(unknown, answers, "foreign-unknown", caller=SECOND)
+    for unknown in two_unlike(created.task_id):
+        await driver.update(unknown, answers, "foreign-unknown", caller=SECOND)
     await driver.get(created.task_id, "after-foreign")
     await driver.finish(created.task_id)
 
@@ -144,8 +151,9 @@ async def foreign_cancel(driver: Driver) -> None:
             return
         draft = driver.cancel_draft(created.task_id)
         await driver.send(draft, "foreign", caller=SECOND, control=admitted)
-        draft = driver.cancel_draft(unlike(created.task_id))
-        await driver.send(draft, "foreign-unknown", caller=SECOND)
+        for unknown in two_unlike(created.task_id):
+            draft = driver.cancel_draft(unknown)
+            await driver.send(draft, "foreign-unknown", caller=SECOND)
         await driver.wait_for_end(created.task_id)
 
     async def by_strangers() -> None:

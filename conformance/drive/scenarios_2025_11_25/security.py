@@ -17,7 +17,7 @@ import anyio
 from conformance.drive.draft import Draft
 from conformance.drive.older.driver import OlderDriver, in_session
 from conformance.drive.older.scenario import older_scenario
-from conformance.drive.scenarios.security import unlike
+from conformance.drive.scenarios.security import two_unlike, unlike
 from conformance.specification.names import TASKS_GET, TOOLS_CALL
 from conformance.target.roles import IDENTITIES, INPUT, SLOW, TASK
 from conformance.target.target import NOBODY, SECOND, WRONG_TOKEN
@@ -71,7 +71,8 @@ async def foreign_read(driver: OlderDriver) -> None:
     if theirs is not None:
         admitted = await driver.get(theirs.task_id, caller=SECOND)
     await driver.get(task_id, "foreign", caller=SECOND, control=admitted, paced=False)
-    await driver.get(unknown, "foreign-unknown", caller=SECOND, paced=False)
+    for other in two_unlike(task_id):
+        await driver.get(other, "foreign-unknown", caller=SECOND, paced=False)
     if driver.lists_tasks:
         await driver.walk()
         await driver.walk("foreign-list", caller=SECOND)
@@ -100,8 +101,8 @@ async def foreign_cancel(driver: OlderDriver) -> None:
     draft = driver.cancel_draft(created.task_id)
     await driver.send(draft, "foreign", caller=SECOND, control=admitted)
     await driver.get(created.task_id, "after-foreign", paced=False)
-    draft = driver.cancel_draft(unlike(created.task_id))
-    await driver.send(draft, "foreign-unknown", caller=SECOND)
+    for unknown in two_unlike(created.task_id):
+        await driver.send(driver.cancel_draft(unknown), "foreign-unknown", caller=SECOND)
     await driver.wait_for_end(created.task_id)
 
 

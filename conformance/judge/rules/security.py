@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from conformance.judge.answers import is_web_page
 from conformance.judge.effects import Effect, effect_of_cancel, effect_of_update
 from conformance.judge.entropy import CUSTOMARY, MOST, IdSample, estimate
 from conformance.judge.expectations import refused_beforehand, unanswered
@@ -250,6 +251,8 @@ def others_are_not_told(history: History) -> Iterator[Observation]:
                 expected="an acknowledgement without the task, or an error",
                 found="notifications/tasks" if told else "its id in the acknowledgement",
             )
+        elif not any(other.agreed is not None for other in streams.values()):
+            yield unclear(probe, "nobody's request to listen was seen to be acknowledged")
         elif stream is not None and _admitted(history):
             yield holds(probe)
         elif unsure(history, probe):
@@ -332,34 +335,40 @@ def foreign_looks_like_unknown(history: History) -> Iterator[Observation]:
     are taken.
     """
     for method in (TASKS_GET, TASKS_UPDATE, TASKS_CANCEL):
-        foreign = _first_answer(history, "foreign", method)
-        unknown = _first_answer(history, "foreign-unknown", method)
-        if foreign is None or unknown is None:
+        foreign = next(iter(_answers(history, "foreign", method)), None)
+        unknown = _answers(history, "foreign-unknown", method)
+        if foreign is None or not unknown:
             continue
         if not _admitted(history):
             yield unclear(foreign, unsure(history, foreign))
-        elif _face(foreign) == _face(unknown):
-            yield holds((foreign, unknown))
+            continue
+        faces = {_face(answer) for answer in unknown}
+        plain = {face[:-1] for face in faces}
+        alike = _face(foreign)[:-1] in plain
+        if _face(foreign) in faces or (alike and len(faces) > 1):
+            # Messages that differ by themselves, by a number or the time, tell nobody anything.
+            yield holds((foreign, unknown[0]))
+        elif len(plain) > 1:
+            yield unclear(unknown, "unknown ids are not answered alike themselves")
+        elif alike and len({answer.task_id for answer in unknown}) < 2:
+            yield unclear((unknown[0], foreign), "such messages may differ by themselves")
         else:
             yield broken(
-                (unknown, foreign),
+                (unknown[0], foreign),
                 f"answer {method} about a task of {_ANOTHER} as if it did not exist: the"
                 " difference tells which ids are taken",
-                expected=_in_words(_face(unknown)),
+                expected=_in_words(_face(unknown[0])),
                 found=_in_words(_face(foreign)),
             )
 
 
-def _first_answer(history: History, intent: str, method: str) -> Exchange | None:
-    """The first answer to the second caller that says anything."""
-    return next(
-        (
-            e
-            for e in history.intended(intent, method=method)
-            if e.caller == SECOND and not _nothing_said(e)
-        ),
-        None,
-    )
+def _answers(history: History, intent: str, method: str) -> list[Exchange]:
+    """The answers to the second caller that say anything."""
+    return [
+        e
+        for e in history.intended(intent, method=method)
+        if e.caller == SECOND and not _nothing_said(e)
+    ]
 
 
 # The kind of answer, its HTTP status, code and message.
@@ -394,9 +403,12 @@ def errors_tell_little(history: History) -> Iterator[Observation]:
         text = _error_text(exchange)
         if not text:
             continue
-        found = leak_in(text, exchange.sent.body.decode("utf-8", "replace"))
-        # A tool's own error may well speak of the file it was to open.
-        if found is not None and not (found[0] == PATH and exchange.method == TOOLS_CALL):
+        # A tool's own error may well speak of the file it was to open, and a web page has paths
+        # of its own site.
+        may_name_files = exchange.method == TOOLS_CALL or is_web_page(exchange)
+        sent = exchange.sent.body.decode("utf-8", "replace")
+        found = leak_in(text, sent, but=(PATH,) if may_name_files else ())
+        if found is not None:
             kind, passage = found
             yield broken(
                 exchange,
