@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from conformance.judge.rule import catalogue
-from conformance.judge.verdict import FAIL, NOT_EXERCISED, PASS, WARN, Verdict, verdict_of
+from conformance.judge.verdict import (
+    FAIL,
+    NOT_APPLICABLE,
+    NOT_EXERCISED,
+    PASS,
+    WARN,
+    Verdict,
+    verdict_of,
+)
 from conformance.wire.exchange import Exchange, Fault
 from tests.builders import creation, exchange, handle, history, reading, task
 
@@ -136,18 +144,21 @@ class TestUnknownTask:
         return cancel("no-such-task", "unknown-id", **answer)
 
     def test_invalid_params_passes(self) -> None:
-        assert judged(self.rule, self.unknown(error=-32602)).verdict == PASS
+        assert judged(self.rule, creation(), self.unknown(error=-32602)).verdict == PASS
 
     def test_an_acknowledgement_is_a_warning(self) -> None:
-        assert judged(self.rule, self.unknown()).verdict == WARN
+        assert judged(self.rule, creation(), self.unknown()).verdict == WARN
 
     def test_an_obsolete_code_is_named(self) -> None:
-        verdict = judged(self.rule, self.unknown(error=-32001))
+        verdict = judged(self.rule, creation(), self.unknown(error=-32001))
         assert verdict.verdict == WARN
         assert "obsolete" in verdict.reason
 
     def test_a_rate_limit_is_not_judged(self) -> None:
-        assert judged(self.rule, self.unknown(status=429)).verdict == NOT_EXERCISED
+        assert judged(self.rule, creation(), self.unknown(status=429)).verdict == NOT_EXERCISED
+
+    def test_without_the_extension_there_are_no_tasks_to_be_unknown(self) -> None:
+        assert judged(self.rule, self.unknown(error=-32601)).verdict == NOT_APPLICABLE
 
 
 class TestTerminalUnaffected:

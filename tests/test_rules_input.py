@@ -152,6 +152,10 @@ def test_malformed_responses_are_invalid_params(responses: object) -> None:
     taken = update(responses, intent, control=accepted)
     assert judged("input.missing-responses", accepted, refused).verdict == "pass"
     assert judged("input.missing-responses", accepted, taken).verdict == "warn"
+    otherwise = update(responses, intent, control=accepted, error=-32600)
+    assert judged("input.missing-responses", accepted, otherwise).verdict == "pass"
+    inside = update(responses, intent, control=accepted, error=-32603)
+    assert judged("input.missing-responses", accepted, inside).verdict == "warn"
 
 
 def test_malformed_responses_say_nothing_where_good_ones_are_refused() -> None:
@@ -435,14 +439,18 @@ def test_an_update_of_somebody_else_is_not_judged() -> None:
     assert judged("input.resumes", *stuck(undeclared)).verdict == "not-exercised"
 
 
-@pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_a_refused_form_moves_a_task(action: str) -> None:
-    rule, no = "input.refusals-move-on", {"table-1": {"action": action}}
-    moved = (creation(), asks(), update(no, f"{action}-all"), reading("task-1", "failed"))
+def test_a_refused_form_moves_a_task() -> None:
+    rule, no = "input.refusals-move-on", {"table-1": {"action": "decline"}}
+    moved = (creation(), asks(), update(no, "decline-all"), reading("task-1", "failed"))
     assert judged(rule, *moved).verdict == "pass"
-    assert judged(rule, *stuck(update(no, f"{action}-all"))).verdict == "warn"
-    refused = stuck(update(no, f"{action}-all", error=-32602))
+    assert judged(rule, *stuck(update(no, "decline-all"))).verdict == "warn"
+    refused = stuck(update(no, "decline-all", error=-32602))
     assert judged(rule, *refused).verdict == "warn"
+
+
+def test_a_form_that_was_dismissed_may_be_shown_again() -> None:
+    later = stuck(update({"table-1": {"action": "cancel"}}, "cancel-all"))
+    assert judged("input.refusals-move-on", *later).verdict == "not-exercised"
 
 
 def test_what_cannot_be_refused_is_not_judged() -> None:

@@ -11,8 +11,8 @@ from conformance.judge.effects import cancelled_unasked
 from conformance.judge.expectations import expect_error, refused_beforehand
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired, outcome_of
-from conformance.judge.observation import Observation, broken, holds, unclear
-from conformance.judge.requests import of_this_revision
+from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
+from conformance.judge.requests import is_offered, of_this_revision
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import tasks
 from conformance.specification.names import INVALID_PARAMS, TASKS_CANCEL
@@ -204,6 +204,9 @@ def acknowledgement_is_complete(history: History) -> Iterator[Observation]:
 )
 def unknown_task_is_an_error(history: History) -> Iterator[Observation]:
     """An unknown id is an error, -32602."""
+    if not is_offered(history):
+        yield not_offered("the server does not offer the extension")
+        return
     for exchange in history.intended("unknown-id", method=TASKS_CANCEL):
         yield expect_error(
             exchange,

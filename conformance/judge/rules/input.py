@@ -23,6 +23,7 @@ from conformance.judge.rule import MUST, SHOULD, rule
 from conformance.specification.citations import core, tasks
 from conformance.specification.names import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
     TASK_NOTIFICATION,
     TASKS_UPDATE,
     TOOLS_CALL,
@@ -132,13 +133,17 @@ def unknown_task_is_invalid_params(history: History) -> Iterator[Observation]:
     after=("negotiation.methods-served",),
 )
 def responses_are_an_object(history: History) -> Iterator[Observation]:
-    """Without `inputResponses`, or where it is not an object, `tasks/update` is -32602.
+    """Without `inputResponses`, or where it is not an object, `tasks/update` is -32602 or -32600.
 
-    The schema requires the member of clients; servers should validate what they are sent.
+    The schema requires the member of clients; servers should validate what they are sent, and
+    answer with an appropriate code.
     """
     for probe in probes(history, "no-responses", "responses-not-an-object", method=TASKS_UPDATE):
         if isinstance(probe, Observation):
             yield probe
+            continue
+        if probe.error_code == INVALID_REQUEST and not unanswered(probe):
+            yield holds(probe)
             continue
         what = "no inputResponses"
         if probe.intent != "no-responses":

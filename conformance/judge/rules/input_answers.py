@@ -27,7 +27,7 @@ from conformance.judge.observation import (
     not_offered,
     unclear,
 )
-from conformance.judge.rule import ADVICE, IMPLIED, MUST, rule
+from conformance.judge.rule import ADVICE, IMPLIED, rule
 from conformance.specification.citations import core, tasks
 from conformance.specification.names import INVALID_PARAMS
 from conformance.specification.states import INPUT_REQUIRED
@@ -77,7 +77,13 @@ def _takes_no_answer(history: History, life: Life) -> bool:
     )
 
 
-@rule("input.partial-waits", MUST, tasks("response-1"), needs=(INPUTS,), after=("input.resumes",))
+@rule(
+    "input.partial-waits",
+    IMPLIED,
+    tasks("response-1"),
+    needs=(INPUTS,),
+    after=("input.resumes",),
+)
 def partial_answers_leave_the_rest_open(history: History) -> Iterator[Observation]:
     """After some of the answers the task stays `input_required`, with the rest open.
 
@@ -134,8 +140,11 @@ def _what_answers_to_a_part_do(history: History) -> Iterator[Observation]:
     after=("input.resumes",),
 )
 def refusals_move_on(history: History) -> Iterator[Observation]:
-    """A form that is declined or cancelled is answered too: the task goes on, or ends."""
-    for life, update in careful_updates(history, REFUSING):
+    """A form that is declined is answered too: the task goes on, or ends.
+
+    One that was dismissed (`cancel`) may be shown again later.
+    """
+    for life, update in careful_updates(history, ("decline-all",)):
         waiting = open_before(life, update)
         answers = answers_of(update)
         refused = [key for key in waiting if answers.get(key, {}).get("action") != "accept"]
@@ -143,11 +152,10 @@ def refusals_move_on(history: History) -> Iterator[Observation]:
             continue
         seen = moves_on(history, life, update)
         if seen is not None and seen.kind == BROKEN:
-            action = update.intent.partition("-")[0]
             yield broken(
                 seen.exchanges,
-                f"let the task go on, or end it, when its form is answered with {action}: a user"
-                " who says no has answered",
+                "let the task go on, or end it, when its form is declined: a user who says no has"
+                " answered",
                 expected=seen.expected,
                 found=seen.found,
                 member=seen.member,

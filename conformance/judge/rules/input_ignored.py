@@ -542,7 +542,8 @@ def _starts_again(life: Life, update: Exchange, twin: Life) -> Sighting | None:
 @rule(
     "input.terminal-unaffected",
     IMPLIED,
-    _RESPONSE,
+    # As of a cancellation: the state diagram leaves no way back from an end.
+    tasks("task-status"),
     needs=(TASK,),
     after=("lifecycle.terminal-is-final", "polling.pure-read", "concurrency.reads-agree"),
 )

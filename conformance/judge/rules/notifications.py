@@ -47,7 +47,6 @@ from conformance.wire.history import History
 
 _NOTIFICATIONS = tasks("task-status-notifications")
 _ACKNOWLEDGMENT = core("basic/patterns/subscriptions", "acknowledgment")
-_RECEIVING = core("basic/patterns/subscriptions", "receiving-notifications")
 _OPENING = core("basic/patterns/subscriptions", "opening-a-stream")
 
 _CANCELLED = "notifications/cancelled"
@@ -286,7 +285,7 @@ def unknown_tasks_are_not_agreed(history: History) -> Iterator[Observation]:
 # ---- what comes on it -----------------------------------------------------------------------
 
 
-@rule("notifications.subscription-id", MUST, _RECEIVING, needs=(roles.LISTEN,))
+@rule("notifications.subscription-id", MUST, core("basic/index", "meta"), needs=(roles.LISTEN,))
 def messages_carry_subscription_id(history: History) -> Iterator[Observation]:
     """Every message of the stream carries the id of the listen request, in `_meta`."""
     yield from _unless_offered(history)
