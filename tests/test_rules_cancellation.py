@@ -91,6 +91,16 @@ class TestAcknowledged:
         calls = (creation("t"), cancel(**answer), reading("t", "working"))
         assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
+    def test_one_that_comes_with_an_acknowledged_one_is_for_another_rule(self) -> None:
+        made = creation("t", started=1.0)
+        together = [
+            cancel(intent="cancel-together", started=2.0 + n / 100, ended=2.1 + n / 100, error=code)
+            for n, code in enumerate((None, -32602, -32602))
+        ]
+        after = [reading("t", started=2.5), reading("t", "cancelled", started=3.0)]
+        assert judged(self.rule, made, *together, *after).verdict == PASS
+        assert judged(self.rule, made, *together[1:], *after).verdict == FAIL
+
     def test_another_caller_is_not_judged(self) -> None:
         calls = (creation("t"), cancel(error=-32602, caller="second"), reading("t", "working"))
         assert judged(self.rule, *calls).verdict == NOT_EXERCISED
@@ -188,6 +198,14 @@ class TestTerminalUnaffected:
 
     def test_a_task_that_lived_is_not_judged(self) -> None:
         calls = (creation("t"), reading("t", "working"), cancel(), reading("t", "cancelled"))
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize(
+        "answer", [{"status": 429}, {"status": 401}, {"fault": Fault("connect", "refused")}]
+    )
+    def test_a_cancellation_that_did_not_arrive_shows_nothing(self, answer: dict[str, Any]) -> None:
+        made, end = creation("t"), reading("t", "completed")
+        calls = (made, end, cancel(**answer), reading("t", "completed"))
         assert judged(self.rule, *calls).verdict == NOT_EXERCISED
 
     def test_a_task_that_is_gone_is_for_another_rule(self) -> None:
@@ -308,10 +326,18 @@ class TestPrompt:
 class TestNotByNotification:
     rule = "cancellation.not-by-notification"
 
-    def notified(self, status: str, *, arrived: bool = True, task_id: str = "t") -> list[Exchange]:
+    def notified(
+        self,
+        status: str,
+        *,
+        arrived: bool = True,
+        task_id: str = "t",
+        http: int = 202,
+        **made_: Any,
+    ) -> list[Exchange]:
         number = 77 + ord(task_id)
-        made = creation(task_id, intent="create-and-notify", request_id=number)
-        answer: dict[str, Any] = {"status": 202} if arrived else {"fault": Fault("reset", "")}
+        made = creation(task_id, intent="create-and-notify", request_id=number, **made_)
+        answer: dict[str, Any] = {"status": http} if arrived else {"fault": Fault("reset", "")}
         told = exchange(
             "notifications/cancelled",
             {"requestId": number},
@@ -352,6 +378,23 @@ class TestNotByNotification:
     def test_a_notification_that_did_not_arrive_is_not_judged(self) -> None:
         calls = [*self.sibling(), *self.notified("cancelled", arrived=False)]
         assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
+    @pytest.mark.parametrize("http", [401, 405, 429, 503])
+    def test_a_notification_that_may_be_unread_is_not_judged(self, http: int) -> None:
+        calls = [*self.notified("working", http=http), reading("t", "completed")]
+        assert judged(self.rule, *self.sibling(), *calls).verdict == NOT_EXERCISED
+
+    def test_a_server_that_cancels_such_tasks_itself_is_not_judged(self) -> None:
+        given_up = [creation("g"), reading("g", "cancelled")]
+        found = [*self.sibling(), *self.notified("cancelled")]
+        assert judged(self.rule, *given_up, *found).verdict == NOT_EXERCISED
+        # What was notified too was not left alone.
+        assert judged(self.rule, *self.notified("cancelled", task_id="u"), *found).verdict == FAIL
+
+    @pytest.mark.parametrize("status", ["cancelled", "failed"])
+    def test_a_task_whose_time_is_over_is_not_judged(self, status: str) -> None:
+        brief = self.notified(status, result=handle("t", ttlMs=1000))
+        assert judged(self.rule, *self.sibling(), *brief).verdict == NOT_EXERCISED
 
     def test_a_task_that_had_ended_before_is_not_judged(self) -> None:
         made = creation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from conformance.judge.asking import requests_in, same_request
@@ -94,10 +94,11 @@ def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
     return Effect(end.status == CANCELLED, end)
 
 
-def cancelled_unasked(life: Life) -> bool:
-    """Whether another task of the same call was cancelled though nobody had asked for it."""
+def cancelled_unasked(life: Life, *, but: Collection[str] = ()) -> bool:
+    """Whether another task of the same call, none of those in ``but``, was cancelled though nobody
+    had asked for it."""
     unasked = life.of_same_call.derive(_cancelled_unasked)
-    return len(unasked) > (life.task_id in unasked)
+    return any(task_id != life.task_id and task_id not in but for task_id in unasked)
 
 
 def _cancelled_unasked(tasks: Alike) -> frozenset[str]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.answers import may_be_unread
 from conformance.judge.effects import cancelled_unasked
-from conformance.judge.expectations import expect_error, refused_beforehand
+from conformance.judge.expectations import expect_error, refused_beforehand, unanswered
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired, outcome_of
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
@@ -73,6 +74,15 @@ def _lived_on(life: Life, cancel: Exchange) -> Exchange | None:
     return None
 
 
+def _was_late(life: Life, cancel: Exchange) -> bool:
+    """Whether another cancellation, sent before this one was answered, was acknowledged."""
+    return any(
+        other.result is not None and other.started < cancel.ended
+        for other in life.cancels
+        if other is not cancel
+    )
+
+
 def _was_live(history: History, life: Life, request: Exchange) -> bool:
     """Whether all there is speaks for a task that was at work when a request was answered.
 
@@ -125,6 +135,8 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
             continue
         if any(other.ended <= cancel.started for other in life.cancels):
             continue  # cancellation.repeatable is about the second
+        if cancel.result is None and _was_late(life, cancel):
+            continue  # and about one of several that came together
         hindrance = refused_beforehand(cancel)
         proof = _lived_on(life, cancel)
         if cancel.result is not None and _was_live(history, life, cancel):
@@ -232,6 +244,10 @@ def ended_task_stays(history: History) -> Iterator[Observation]:
             if s.began >= cancel.ended and not may_have_expired(life, s.ended)
         ]
         if not before or not after:
+            continue
+        hindrance = unanswered(cancel)
+        if hindrance:
+            yield unclear((before[-1].exchange, cancel), hindrance)
             continue
         ended, seen = before[0], after[0].ended
         if any(u.ended >= ended.began and u.started <= seen for u in life.updates):
@@ -416,9 +432,13 @@ def notification_does_not_cancel(history: History) -> Iterator[Observation]:
     """`notifications/cancelled` for the original request does not end the task.
 
     A task may also fail by itself: that it did after the notification counts only where it
-    happened more than once, and never otherwise.
+    happened more than once, and never otherwise. Nor does it where the server cancels such tasks
+    by itself.
     """
     known = lives(history)
+    notified = {
+        str((made.handle or {}).get("taskId")) for made in history.intended("create-and-notify")
+    }
     failed: list[Observation] = []
     completed = False
     for notification in history.intended("cancel-by-notification"):
@@ -439,18 +459,24 @@ def notification_does_not_cancel(history: History) -> Iterator[Observation]:
         end = life.first_terminal
         if notification.fault is not None:
             yield unclear(notification, "the notification did not reach the server")
+        elif may_be_unread(notification):
+            yield unclear(notification, f"it may not have been read: {notification.outcome}")
         elif end is None:
             yield unclear((creation, notification), "the task was not seen to end")
         elif end.ended <= notification.started:
             yield unclear((creation, notification), "the task had ended before")
-        elif end.status == COMPLETED or may_have_expired(life, end.ended):
-            completed = completed or end.status == COMPLETED
+        elif end.status == COMPLETED:
+            completed = True
             if _was_live(history, life, notification):
                 yield holds((creation, notification, end.exchange))
             else:
                 yield unclear((creation, notification), "the task may have ended before")
+        elif may_have_expired(life, end.ended):
+            yield unclear((creation, notification), "the time of the task may have been over")
         elif life.cancels or life.updates:
             yield unclear((creation, notification), "the task was cancelled or answered besides")
+        elif end.status == CANCELLED and cancelled_unasked(life, but=notified):
+            yield unclear((creation, notification), "the server cancels such tasks by itself")
         elif (sibling := _completed_sibling(history, creation)) is None:
             yield unclear((creation, notification, end.exchange), "its siblings end so too")
         else:
