@@ -46,9 +46,18 @@ class TestRefusals:
     def test_of_something_else(self, answer: dict[str, Any]) -> None:
         assert not read(**answer).rate_limited
 
-    def test_the_error_of_a_tool_is_not_about_the_pace_of_polls(self) -> None:
-        error = {"code": -32603, "message": "API rate limit exceeded"}
-        assert not exchange("tools/call", {"name": "a"}, error=error).rate_limited
+    @pytest.mark.parametrize(
+        "method", ["tools/call", "tasks/update", "tasks/cancel", "subscriptions/listen"]
+    )
+    def test_of_what_else_is_asked_of_tasks(self, method: str) -> None:
+        error = {"code": -32000, "message": "Rate limit exceeded, try again in a second"}
+        assert exchange(method, {}, error=error).rate_limited
+        assert not exchange(method, {}, error=-32000).rate_limited
+
+    def test_of_other_methods_only_the_status_tells(self) -> None:
+        error = {"code": -32000, "message": "Rate limit exceeded"}
+        assert not exchange("tools/list", {}, error=error).rate_limited
+        assert exchange("tools/list", {}, error=error, status=429).rate_limited
 
 
 class TestRetryAfter:

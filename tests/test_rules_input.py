@@ -343,12 +343,12 @@ def test_an_answered_task_goes_on(after: Exchange) -> None:
 
 def stuck(answer: Exchange, seconds: float = 30.0) -> tuple[Exchange, ...]:
     """A task that still waits some seconds after an answer."""
-    at = answer.started
+    at, task_id = answer.started, str(answer.task_id)
     return (
-        creation(started=at - 2),
-        asks(started=at - 1),
+        creation(task_id, started=at - 2),
+        asks(task_id=task_id, started=at - 1),
         answer,
-        asks(started=answer.ended + seconds),
+        asks(task_id=task_id, started=answer.ended + seconds),
     )
 
 
@@ -400,8 +400,28 @@ def test_a_url_that_was_agreed_to_may_keep_a_task_waiting() -> None:
     assert judged("input.resumes", *found).verdict == "not-exercised"
 
 
-def test_answers_that_are_refused_fail() -> None:
-    assert judged("input.resumes", *stuck(update(error=-32603), 0.2)).verdict == "fail"
+def test_answers_that_are_refused_again_fail() -> None:
+    once = stuck(update(error=-32603), 0.2)
+    assert judged("input.resumes", *once).verdict == "not-exercised"
+    other = stuck(update(error=-32603, task_id="task-2"), 0.2)
+    assert judged("input.resumes", *once, *other).verdict == "fail"
+    at = once[-1].ended
+    retried = (*once, update(error=-32603, started=at + 1), asks(started=at + 2))
+    assert judged("input.resumes", *retried).verdict == "fail"
+
+
+def test_a_refusal_that_speaks_of_the_pace_says_nothing() -> None:
+    limit = {"code": -32000, "message": "Rate limit exceeded, slow down"}
+    found = [e for t in ("task-1", "task-2") for e in stuck(update(error=limit, task_id=t), 0.2)]
+    assert judged("input.resumes", *found).verdict == "not-exercised"
+
+
+def test_a_form_that_could_not_be_declined_once_says_nothing() -> None:
+    rule, no = "input.refusals-move-on", {"table-1": {"action": "decline"}}
+    once = stuck(update(no, "decline-all", error=-32603))
+    assert judged(rule, *once).verdict == "not-exercised"
+    again = stuck(update(no, "decline-all", "task-2", error=-32603))
+    assert judged(rule, *once, *again).verdict == "warn"
 
 
 def test_an_overloaded_server_has_not_refused_an_answer() -> None:

@@ -78,7 +78,7 @@ def unanswered(exchange: Exchange) -> str:
     if exchange.fault is not None:
         return f"no complete answer came ({exchange.fault.kind}: {exchange.fault.detail})"
     if exchange.rate_limited:
-        return "the request was rate limited (HTTP 429)"
+        return f"the request was rate limited ({exchange.outcome})"
     if exchange.status == 401 or (exchange.status == 403 and exchange.error is None):
         return f"the server refused the caller (HTTP {exchange.status})"
     if exchange.status in _OVERLOADED:

@@ -27,6 +27,8 @@ from conformance.wire.history import History
 # What is meant by an update that answers as a careful client does, and as one that says no.
 CAREFUL = (ORDINARY, "answer-all", "answer-rest")
 REFUSING = ("decline-all", "cancel-all")
+# Why it proves nothing that a server did not take an answer, once.
+REFUSED_ONCE = "the answer was refused once, which a failure of the moment may have done"
 
 
 def moves_on(history: History, life: Life, update: Exchange) -> Observation | None:

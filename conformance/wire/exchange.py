@@ -18,9 +18,11 @@ from conformance.specification.names import (
     CODES_WITH_ANOTHER_MEANING,
     EXTENSION,
     HEADER_VERSION,
+    LISTEN,
     META_CLIENT_CAPABILITIES,
     META_PROTOCOL_VERSION,
     TASK_METHODS,
+    TOOLS_CALL,
     VERSIONS_OF_SESSIONS,
 )
 from conformance.wire.once import once
@@ -54,6 +56,8 @@ _PACE_WORDS = (
     "slow down",
     "throttl",
 )
+# What a server may limit apart from the rest of its requests.
+_METHODS_AT_A_PACE = (*TASK_METHODS, TOOLS_CALL, LISTEN)
 
 
 def header_of(headers: Headers, name: str) -> str | None:
@@ -359,9 +363,9 @@ class Exchange:
 
     @once
     def rate_limited(self) -> bool:
-        """HTTP 429, or a read refused with an error that speaks of the pace: such an answer
-        says nothing about anything else."""
-        return self.status == 429 or (self.method == TASK_METHODS[0] and self._speaks_of_pace())
+        """HTTP 429, or a request about tasks refused with an error that speaks of the pace: such
+        an answer says nothing about anything else."""
+        return self.status == 429 or (self.method in _METHODS_AT_A_PACE and self._speaks_of_pace())
 
     def _speaks_of_pace(self) -> bool:
         if self.error is None or self.error_code in CODES_WITH_ANOTHER_MEANING:

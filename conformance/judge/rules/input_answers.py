@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.accidents import not_by_accident
+from conformance.judge.accidents import if_more_than_one, not_by_accident
 from conformance.judge.asking import (
     ELICITATION,
     answers_of,
@@ -18,7 +18,7 @@ from conformance.judge.asking import (
 from conformance.judge.effects import NOT_FOR_EVER, moved_unasked
 from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, lives
-from conformance.judge.moving import CAREFUL, REFUSING, careful_updates, moves_on
+from conformance.judge.moving import CAREFUL, REFUSED_ONCE, REFUSING, careful_updates, moves_on
 from conformance.judge.observation import (
     BROKEN,
     Observation,
@@ -45,19 +45,22 @@ from conformance.wire.history import History
 def answered_task_goes_on(history: History) -> Iterator[Observation]:
     """When every open request is answered the task goes on: it works, asks something new or ends.
 
-    The acknowledgement may come before the effect, so the task is given time.
+    The acknowledgement may come before the effect, so the task is given time. What fits the
+    schema may be refused for its content, and once for what happened at that moment.
     """
-    refused: list[tuple[Life, Observation]] = []
+    for_content: list[tuple[Life, Observation]] = []
+    otherwise: list[Observation] = []
     for life, update in careful_updates(history, CAREFUL):
         seen = moves_on(history, life, update)
         if seen is None:
             continue
-        if seen.kind == BROKEN and update.error_code == INVALID_PARAMS:
-            # What fits the schema may still be refused for its content.
-            refused.append((life, seen))
-        else:
+        if seen.kind != BROKEN or update.error is None:
             yield seen
-    for life, seen in refused:
+        elif update.error_code == INVALID_PARAMS:
+            for_content.append((life, seen))
+        else:
+            otherwise.append(seen)
+    for life, seen in for_content:
         if _takes_no_answer(history, life):
             yield seen
         else:
@@ -65,6 +68,7 @@ def answered_task_goes_on(history: History) -> Iterator[Observation]:
                 seen.exchanges,
                 "an answer that fits the requestedSchema was refused, perhaps for its content",
             )
+    yield from if_more_than_one(otherwise, REFUSED_ONCE)
 
 
 def _takes_no_answer(history: History, life: Life) -> bool:
@@ -144,6 +148,7 @@ def refusals_move_on(history: History) -> Iterator[Observation]:
 
     One that was dismissed (`cancel`) may be shown again later.
     """
+    refused_once: list[Observation] = []
     for life, update in careful_updates(history, ("decline-all",)):
         waiting = open_before(life, update)
         answers = answers_of(update)
@@ -151,17 +156,22 @@ def refusals_move_on(history: History) -> Iterator[Observation]:
         if not any(_is_elicitation(waiting[key]) for key in refused):
             continue
         seen = moves_on(history, life, update)
-        if seen is not None and seen.kind == BROKEN:
-            yield broken(
-                seen.exchanges,
-                "let the task go on, or end it, when its form is declined: a user who says no has"
-                " answered",
-                expected=seen.expected,
-                found=seen.found,
-                member=seen.member,
-            )
-        elif seen is not None:
-            yield seen
+        if seen is None or seen.kind != BROKEN:
+            yield from () if seen is None else (seen,)
+            continue
+        found = broken(
+            seen.exchanges,
+            "let the task go on, or end it, when its form is declined: a user who says no has"
+            " answered",
+            expected=seen.expected,
+            found=seen.found,
+            member=seen.member,
+        )
+        if update.error is not None and update.error_code != INVALID_PARAMS:
+            refused_once.append(found)
+        else:
+            yield found
+    yield from if_more_than_one(refused_once, REFUSED_ONCE)
 
 
 def _is_elicitation(request: object) -> bool:

@@ -540,7 +540,7 @@ def update_requires_declaration(history: History) -> Iterator[Observation]:
                 found=f"status {effect.seen.status!r}",
                 member="/result/status",
             )
-        else:
+        elif not unanswered(probe):
             yield holds((probe, effect.seen.exchange))
 
 
@@ -571,7 +571,7 @@ def cancel_requires_declaration(history: History) -> Iterator[Observation]:
                 found="status 'cancelled'",
                 member="/result/status",
             )
-        else:
+        elif not unanswered(probe):
             yield holds((probe, effect.seen.exchange))
 
 
