@@ -321,6 +321,22 @@ def test_the_same_question_under_an_answered_key_fails_once_the_task_has_moved()
     assert judged("input.key-not-reused", *found).verdict == "fail"
 
 
+def test_only_what_was_asked_and_taken_ends_a_round() -> None:
+    rule = "input.key-not-reused"
+    early = update({"zzz": filled()}, "answer-to-working")
+    made = creation(started=early.started - 1)
+    assert judged(rule, made, early, asks(), update(), ended()).verdict == "not-exercised"
+    refused = (creation(), asks(), update(error=-32602), asks({"table-2": FORM}))
+    assert judged(rule, *refused).verdict == "not-exercised"
+
+
+def test_a_key_is_answered_by_the_first_update_that_was_taken() -> None:
+    busy, taken = update(status=429), update()
+    made, seen = creation(started=busy.started - 2), asks(started=busy.started - 1)
+    found = (made, seen, busy, taken, reading(), asks({"table-1": QUESTION}))
+    assert judged("input.key-not-reused", *found).verdict == "fail"
+
+
 def test_a_key_whose_answer_was_refused_may_return() -> None:
     found = (creation(), asks(), update(error=-32602), asks({"table-1": QUESTION}))
     assert judged("input.key-not-reused", *found).verdict == "not-exercised"
@@ -355,6 +371,27 @@ def stuck(answer: Exchange, seconds: float = 30.0) -> tuple[Exchange, ...]:
 def test_a_task_that_stays_as_it_is_fails() -> None:
     verdict = judged("input.resumes", *stuck(update()))
     assert (verdict.verdict, len(verdict.evidence[0].exchanges)) == ("fail", 3)
+
+
+@pytest.mark.parametrize("request_", ["tasks/cancel", "tasks/update"])
+def test_what_another_request_did_is_not_credited_to_the_answer(request_: str) -> None:
+    found = stuck(update())
+    at = found[-1].ended
+    params: JsonObject = {"taskId": "task-1"}
+    if request_ == "tasks/update":
+        params["inputResponses"] = {"table-1": filled()}
+    later = exchange(request_, params, started=at + 1)
+    moved = reading("task-1", "cancelled", started=at + 2)
+    assert judged("input.resumes", *found, later, moved).verdict == "fail"
+    refused = exchange(request_, params, started=at + 1, error=-32602)
+    assert judged("input.resumes", *found, refused, moved).verdict == "pass"
+
+
+def test_what_comes_after_the_time_of_a_task_is_not_credited_to_the_answer() -> None:
+    made, seen, answer, still = stuck(update())
+    made = creation(result=handle(ttlMs=20_000), started=made.started)
+    late = reading("task-1", "failed", started=still.ended + 1)
+    assert judged("input.resumes", made, seen, answer, still, late).verdict != "pass"
 
 
 def test_a_task_that_was_not_given_time_says_nothing() -> None:

@@ -17,7 +17,7 @@ from conformance.judge.asking import (
     url_of,
 )
 from conformance.judge.expectations import unanswered
-from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.pace import intervals_of
 from conformance.specification.names import code_words
@@ -34,7 +34,8 @@ REFUSED_ONCE = "the answer was refused once, which a failure of the moment may h
 def moves_on(history: History, life: Life, update: Exchange) -> Observation | None:
     """Whether a task went on after an update that answered the last of its open requests.
 
-    ``None`` where the update did not answer all of them.
+    ``None`` where the update did not answer all of them. What another update or a cancellation may
+    have done, or the end of the task's time, is not credited to this one.
     """
     waiting, answered = open_before(life, update), answers_of(update)
     if not waiting or not waiting.keys() <= answered.keys():
@@ -45,7 +46,9 @@ def moves_on(history: History, life: Life, update: Exchange) -> Observation | No
     if hindrance:
         return unclear(update, hindrance)
     last: Sighting | None = None
-    for sighting in reads_between(life, update.ended):
+    for sighting in reads_between(life, update.ended, _next_to_count(life, update)):
+        if may_have_expired(life, sighting.ended):
+            break
         still = {
             key
             for key, request in requests_in(sighting.task).items()
@@ -78,6 +81,16 @@ def moves_on(history: History, life: Life, update: Exchange) -> Observation | No
         found="status 'input_required' with the same requests",
         member="/result/status",
     )
+
+
+def _next_to_count(life: Life, update: Exchange) -> float:
+    """When the next update or cancellation was sent that was not refused, or infinity."""
+    later = (
+        request.started
+        for request in (*life.updates, *life.cancels)
+        if request is not update and request.started >= update.started and request.error is None
+    )
+    return min(later, default=float("inf"))
 
 
 def _answered_by_others(life: Life, update: Exchange, waiting: Mapping[str, object]) -> bool:

@@ -279,6 +279,13 @@ def _first_answer(life: Life, key: str) -> Exchange | None:
     return next((u for u in life.updates if key in answers_of(u)), None)
 
 
+def _taken(life: Life, key: str) -> list[Exchange]:
+    """The updates by which a key was answered: its own caller sent them, and they were
+    acknowledged."""
+    own = (u for u in life.updates if u.caller == life.caller and u.declares_tasks)
+    return [u for u in own if u.result is not None and key in answers_of(u)]
+
+
 @rule(
     "input.key-names-one-request",
     MUST,
@@ -348,10 +355,10 @@ def _used_again(
     later than it is acknowledged. So an equal request counts only where the key was gone in
     between and the task has moved on since.
     """
-    answer = _first_answer(life, key)
-    if answer is None or answer.result is None:
-        return None
     first, request = shown[0]
+    answer = next((u for u in _taken(life, key) if first.ended <= u.started), None)
+    if answer is None:
+        return None
     times_before = {s.task.get("lastUpdatedAt") for s, _ in shown if s.ended <= answer.started}
     gone = [s for s in reads_between(life, answer.ended) if key not in requests_in(s.task)]
     for later, other in shown[1:]:
@@ -371,8 +378,9 @@ def _later_round(
     """An answer, and a later read that showed a request under a new key."""
     for key, shown in showings.items():
         first = shown[0][0]
-        for update in life.updates:
-            answered = answers_of(update)
-            if update.ended <= first.began and answered and key not in answered:
-                return update, first.exchange
+        for other, earlier in showings.items():
+            for update in _taken(life, other) if other != key else ():
+                was_asked = earlier[0][0].ended <= update.started
+                if was_asked and update.ended <= first.began and key not in answers_of(update):
+                    return update, first.exchange
     return None
