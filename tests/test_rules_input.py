@@ -282,10 +282,54 @@ def test_a_key_that_shows_one_request_passes() -> None:
     assert judged(rule, creation(), asks(), asks({"table-1": again})).verdict == "pass"
 
 
-def test_a_url_may_be_signed_anew() -> None:
-    other = {**BY_URL, "params": {**BY_URL["params"], "url": "https://example.com/in?a=2"}}
+def form(message: str = "Which table?", **field: Any) -> JsonObject:
+    """A form with one field."""
+    properties = {"table": {"type": "string", **field}}
+    schema = {"type": "object", "properties": properties}
+    return {
+        "method": "elicitation/create",
+        "params": {"message": message, "requestedSchema": schema},
+    }
+
+
+def by_url(url: str) -> JsonObject:
+    return {**BY_URL, "params": {**BY_URL["params"], "url": url}}
+
+
+def choices(*pairs: tuple[str, str]) -> JsonObject:
+    return form(oneOf=[{"const": const, "title": title} for const, title in pairs])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (by_url("https://example.com/in?a=1"), by_url("https://example.com/in?a=2")),
+        (by_url("https://example.com/in/k3j9"), by_url("https://example.com/in/p0o1")),
+        (form("Go on? (60 s left)"), form("Go on? (9 s left)")),
+        (form(enum=["a", "b"]), form(enum=["b", "a"])),
+        (form(enum=["a"], enumNames=["A, 3 left"]), form(enum=["a"], enumNames=["A, 2 left"])),
+        (choices(("a", "A, 3 left"), ("b", "B")), choices(("b", "B"), ("a", "A, 2 left"))),
+    ],
+)
+def test_a_request_may_be_shown_anew(one: JsonObject, other: JsonObject) -> None:
     rule = "input.key-names-one-request"
-    assert judged(rule, creation(), asks({"u": BY_URL}), asks({"u": other})).verdict == "pass"
+    assert judged(rule, creation(), asks({"u": one}), asks({"u": other})).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (by_url("https://example.com/in"), by_url("https://example.org/in")),
+        (by_url("https://example.com/in"), by_url("http://example.com/in")),
+        (form("Which table?"), form("Which room?")),
+        (form(enum=["a", "b"]), form(enum=["a", "c"])),
+        (choices(("a", "A"), ("b", "B")), choices(("a", "A"), ("c", "B"))),
+        (form(), form(minLength=1)),
+    ],
+)
+def test_another_request_is_not_the_same_shown_anew(one: JsonObject, other: JsonObject) -> None:
+    rule = "input.key-names-one-request"
+    assert judged(rule, creation(), asks({"u": one}), asks({"u": other})).verdict == "fail"
 
 
 def test_a_key_that_shows_two_requests_fails() -> None:

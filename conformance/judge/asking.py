@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
-from conformance.judge.bare import unsigned, without_meta
-from conformance.judge.lives import Life, Sighting, may_have_expired
+from conformance.judge.bare import without_meta
+from conformance.judge.lives import Life, Sighting, hashable, may_have_expired
 from conformance.specification.states import CANCELLED, FAILED, INPUT_REQUIRED
 from conformance.wire.exchange import ORDINARY, Exchange, JsonObject
 from conformance.wire.history import History
@@ -16,6 +17,7 @@ ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "
 
 # A text shorter than this may stand in a result by chance.
 _TELLING_LENGTH = 6
+_NUMBER = re.compile(r"\d+")
 
 
 # ---- requests -----------------------------------------------------------------------------
@@ -39,8 +41,12 @@ def requests_before(exchange: Exchange) -> JsonObject:
 
 
 def same_request(one: object, other: object) -> bool:
-    """Whether two messages show the same request. What ``_meta`` says does not count, nor how
-    a URL is signed, which a server may do anew each time it shows it."""
+    """Whether two messages show the same request, as a user takes it.
+
+    What a server may write anew each time it shows one does not count: ``_meta``, a number in the
+    message, such as the seconds that are left, the order of the choices and how they are called,
+    and all of a URL but where it leads.
+    """
     return _bare(one) == _bare(other)
 
 
@@ -51,10 +57,45 @@ def _bare(request: object) -> object:
     params = bare.get("params")
     if isinstance(params, Mapping):
         params = without_meta(params)
+        if isinstance(params.get("message"), str):
+            params["message"] = _NUMBER.sub("", params["message"])
         if params.get("mode") == "url" and isinstance(params.get("url"), str):
-            params["url"] = unsigned(params["url"])
+            params["url"] = _host_of(params["url"])
+        if "requestedSchema" in params:
+            params["requestedSchema"] = _bare_schema(params["requestedSchema"])
         bare["params"] = params
     return bare
+
+
+def _host_of(url: str) -> object:
+    """The scheme and the host of a URL; the text itself where it is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return (parts.scheme, parts.netloc) if parts.netloc else url
+
+
+def _bare_schema(schema: object) -> object:
+    """A schema whose lists of choices have no order. Titles of choices go with their order."""
+    if isinstance(schema, list):
+        return [_bare_schema(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    bare: dict[object, object] = {}
+    for name, value in schema.items():
+        if isinstance(value, list) and name in ("enum", "oneOf", "anyOf"):
+            bare[name] = frozenset(_choice(item) for item in value)
+        elif name != "enumNames" or not isinstance(value, list):
+            bare[name] = _bare_schema(value)
+    return bare
+
+
+def _choice(item: object) -> object:
+    """What one of the choices stands for."""
+    if isinstance(item, Mapping) and "const" in item:
+        return hashable(item["const"])
+    return hashable(item)
 
 
 def undeclared_capability(request: object, capabilities: Mapping[str, Any]) -> str:
