@@ -830,6 +830,9 @@ def test_tasks_that_fail_of_a_second_answer_are_a_warning() -> None:
     assert judged(rule, *others(), *one, *two).verdict == "warn"
     assert judged(rule, *others(), *one).verdict == "not-exercised"
     assert judged(rule, *one, *two).verdict == "not-exercised"
+    # One that had not ended when the second answer came, and completed, was not made to fail.
+    spared = [*failed_of_a_second_answer("task-5")[:-1], reading("task-5"), ended("ok", "task-5")]
+    assert judged(rule, *others(), *one, *two, *spared).verdict == "not-exercised"
 
 
 def test_a_task_whose_time_is_over_does_not_fail_of_a_second_answer() -> None:
@@ -924,16 +927,18 @@ def twins() -> tuple[Exchange, ...]:
     )
 
 
-def disturbed(*after: str, text: str = "done") -> tuple[Exchange, ...]:
+def disturbed(
+    *after: str, text: str = "done", task_id: str = "task-1", **answer: Any
+) -> tuple[Exchange, ...]:
     """A working task that was sent an answer, and what was read of it then."""
-    stray = update({"never": filled(STRAY)}, "answer-to-working")
+    stray = update({"never": filled(STRAY)}, "answer-to-working", task_id, **answer)
     at = stray.started
-    before = [step("one"), step("two")]
+    before = [step("one", task_id), step("two", task_id)]
     early = [
         Exchange(**{**e.__dict__, "started": at - 3 + n, "ended": at - 2.9 + n})
-        for n, e in enumerate([creation(), *before])
+        for n, e in enumerate([creation(task_id), *before])
     ]
-    return (*early, stray, *[step(each) for each in after], ended(text))
+    return (*early, stray, *[step(each, task_id) for each in after], ended(text, task_id))
 
 
 def test_a_working_task_goes_on_as_its_twin() -> None:
@@ -962,17 +967,46 @@ def test_a_working_task_that_begins_again_is_a_warning() -> None:
     assert judged(rule, *twins(), *disturbed("one", "two")).verdict == "warn"
 
 
-def test_a_working_task_that_fails_or_asks_is_a_warning() -> None:
+def test_a_working_task_may_begin_again_as_others_do() -> None:
+    rule, found = "input.working-unaffected", disturbed("one", "two")
+    again = (creation("twin-3"), *[step(text, "twin-3") for text in ("one", "two", "one")])
+    assert judged(rule, *twins(), *found, *again, ended("done", "twin-3")).verdict == "pass"
+
+
+def test_working_tasks_that_fail_or_ask_are_a_warning() -> None:
     rule, found = "input.working-unaffected", disturbed()[:-1]
-    assert judged(rule, *twins(), *found, reading("task-1", "failed")).verdict == "warn"
     assert judged(rule, *twins(), *found, asks()).verdict == "warn"
+    failed = (*disturbed()[:-1], reading("task-1", "failed"))
+    assert judged(rule, *twins(), *failed).verdict == "not-exercised"
+    another = (*disturbed(task_id="task-2")[:-1], reading("task-2", "failed"))
+    assert judged(rule, *twins(), *failed, *another).verdict == "warn"
+    spared = disturbed("two", task_id="task-3")
+    assert judged(rule, *twins(), *failed, *another, *spared).verdict == "pass"
+
+
+def test_a_twin_that_failed_by_itself_shows_nothing() -> None:
+    rule = "input.working-unaffected"
+    twin = (creation("twin-1", intent="left-alone"), reading("twin-1", "failed"))
+    found = disturbed("two")
+    assert judged(rule, *twin, *found).verdict == "pass"
+    another = (creation("twin-2"), reading("twin-2", "failed"))
+    assert judged(rule, *twin, *another, *found).verdict == "warn"
+
+
+@pytest.mark.parametrize(
+    "answer", [{"status": 429}, {"status": 401}, {"fault": Fault("reset", "")}]
+)
+def test_an_answer_to_a_working_task_that_did_not_arrive_says_nothing(answer: JsonObject) -> None:
+    found = disturbed("two", **answer)
+    assert judged("input.working-unaffected", *twins(), *found).verdict == "not-exercised"
 
 
 def test_a_working_task_that_fails_or_asks_as_others_do_is_no_warning() -> None:
     rule, found = "input.working-unaffected", disturbed()[:-1]
     failing = (creation("twin-3"), reading("twin-3", "failed"))
-    failed = reading("task-1", "failed")
-    assert judged(rule, *twins(), *failing, *found, failed).verdict != "warn"
+    failed = (*found, reading("task-1", "failed"))
+    failed += (*disturbed(task_id="task-2")[:-1], reading("task-2", "failed"))
+    assert judged(rule, *twins(), *failing, *failed).verdict != "warn"
     asking = (creation("twin-3"), asks(task_id="twin-3"))
     assert judged(rule, *twins(), *asking, *found, asks()).verdict != "warn"
 

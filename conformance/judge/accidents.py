@@ -8,6 +8,7 @@ from conformance.judge.observation import BROKEN, Observation, unclear
 from conformance.specification.states import CANCELLED, FAILED
 
 _BY_ITSELF = "the task may have ended so by itself"
+_SPARED = "another task that was sent the same completed"
 
 
 def ended_badly(seen: Observation) -> bool:
@@ -17,15 +18,19 @@ def ended_badly(seen: Observation) -> bool:
     return (seen.exchanges[-1].task or {}).get("status") in (FAILED, CANCELLED)
 
 
-def not_by_accident(found: Iterable[Observation]) -> Iterator[Observation]:
-    """What was found, but that a task failed or was cancelled only where more than one was."""
+def not_by_accident(found: Iterable[Observation], *, spared: bool = False) -> Iterator[Observation]:
+    """What was found, but that a task failed or was cancelled only where more than one was, and
+    none was ``spared``: was sent the same in time, and completed."""
     bad_ends: list[Observation] = []
     for seen in found:
         if ended_badly(seen):
             bad_ends.append(seen)
         else:
             yield seen
-    yield from if_more_than_one(bad_ends, _BY_ITSELF)
+    if spared:
+        yield from (unclear(one.exchanges, _SPARED) for one in bad_ends)
+    else:
+        yield from if_more_than_one(bad_ends, _BY_ITSELF)
 
 
 def if_more_than_one(found: Sequence[Observation], why_not: str) -> Iterator[Observation]:

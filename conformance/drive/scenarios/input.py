@@ -417,8 +417,9 @@ async def working(driver: Driver) -> None:
         group.start_soon(left_alone)
         group.start_soon(updated, stray, "answer-to-working")
         group.start_soon(updated, {}, "nothing-to-working")
-        # A quick task may be over before there was time to read it.
+        # A quick task may be over before there was time to read it, and one may fail by accident.
         group.start_soon(partial(updated, at_once=True), stray, "answer-to-working")
+        group.start_soon(partial(updated, at_once=True), {}, "nothing-to-working")
     for _ in range(_MORE_TRIES if is_soon_done(tool) else 0):
         if not went_on:
             await updated(stray, "answer-to-working", at_once=True)

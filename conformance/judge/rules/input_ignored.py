@@ -36,6 +36,7 @@ from conformance.judge.lives import (
 from conformance.judge.moving import CAREFUL, careful_updates, moves_on
 from conformance.judge.observation import (
     BROKEN,
+    HOLDS,
     Observation,
     broken,
     holds,
@@ -49,7 +50,7 @@ from conformance.specification.names import (
     TASKS_UPDATE,
     code_words,
 )
-from conformance.specification.states import CANCELLED, FAILED, INPUT_REQUIRED, WORKING
+from conformance.specification.states import CANCELLED, COMPLETED, FAILED, INPUT_REQUIRED, WORKING
 from conformance.target.roles import INPUT, SLOW, SLOW_SECONDS, TASK
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
@@ -212,7 +213,20 @@ def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
 
     A task may also fail by itself: that it did counts where it happened more than once.
     """
-    yield from not_by_accident(_what_second_answers_do(history))
+    found = _what_second_answers_do(history)
+    yield from not_by_accident(found, spared=_survives_second_answers(history))
+
+
+def _survives_second_answers(history: History) -> bool:
+    """Whether a task completed that certainly had not ended when a second answer came."""
+    return any(
+        end is not None
+        and end.status == COMPLETED
+        and any(not s.terminal for s in reads_between(life, second.ended))
+        for life in lives(history).values()
+        for end, second in ((end_of(life), second) for second in life.updates)
+        if second.intent in ("answer-again", "decline-again") and not unanswered(second)
+    )
 
 
 def _what_second_answers_do(history: History) -> Iterator[Observation]:
@@ -411,13 +425,31 @@ def _one_answer_counts(life: Life, at_once: list[Exchange]) -> Observation:
     after=("concurrency.reads-agree", "lifecycle.terminal-is-final"),
 )
 def working_task_is_unaffected(history: History) -> Iterator[Observation]:
-    """Answers sent to a working task change nothing, and do not start it again."""
-    for life, update in careful_updates(history, ("answer-to-working", "nothing-to-working")):
+    """Answers sent to a working task change nothing, and do not start it again.
+
+    A task may also fail by itself: that it did counts where all that were sent the same did, and
+    more than one.
+    """
+    for intent in ("answer-to-working", "nothing-to-working"):
+        found = list(_what_becomes_of_working_tasks(history, intent))
+        spared = any(
+            seen.kind == HOLDS and (seen.exchanges[-1].task or {}).get("status") == COMPLETED
+            for seen in found
+        )
+        yield from not_by_accident(found, spared=spared)
+
+
+def _what_becomes_of_working_tasks(history: History, intent: str) -> Iterator[Observation]:
+    for life, update in careful_updates(history, (intent,)):
         twin = life.of_same_call.derive(_twin_that_ended)
         seen = [s for s in life.sightings if s.ended <= update.started and s.how != "notification"]
         if not seen or seen[-1].status != WORKING:
             continue
         if len(life.updates) > 1 or life.cancels:
+            continue
+        hindrance = unanswered(update)
+        if hindrance:
+            yield unclear(update, hindrance)
             continue
         end, after = end_of(life), reads_between(life, update.ended)
         evidence = (update, *[s.exchange for s in after[-1:]])
@@ -451,14 +483,16 @@ def _disturbance(life: Life, update: Exchange, twin: Life) -> Observation | None
     )
     if asking is not None and not showings_of(twin) and not alone.any_asked:
         return _disturbed(update, asking, "went to input_required", "status 'input_required'")
-    again = _starts_again(life, update, twin)
-    if again is not None:
+    again = _starts_again(life, update)
+    if again is not None and not _goes_back(twin) and not alone.any_goes_back:
         told = str(again.task.get("statusMessage"))
         return _disturbed(update, again, "went back to an earlier step", f"{told!r:.60} again")
     end = end_of(life)
     if end is None or may_have_expired(life, end.ended):
         return None
-    if end.status not in (_status_at_end(twin), *alone.statuses):
+    # One that was left alone may have failed by itself, so that another only did not.
+    may_be_usual = end.status == COMPLETED and alone.ended < 2
+    if not may_be_usual and end.status not in (_status_at_end(twin), *alone.statuses):
         return _disturbed(update, end, f"ended {end.status}", f"status {end.status!r}")
     stray = found_in_outcome(_stray_texts(life, update), end.task)
     if stray:
@@ -482,9 +516,12 @@ def _disturbed(update: Exchange, seen: Sighting, what: str, found: str) -> Obser
 @dataclass(frozen=True)
 class LeftAlone:
     """What became of the tasks of a call that nobody sent anything: whether any of them
-    asked for something; how those ended that were seen to; and when the first and the last were."""
+    asked for something, or went back to an earlier step; how many were seen to end, how, and when
+    the first and the last were."""
 
     any_asked: bool
+    any_goes_back: bool
+    ended: int
     statuses: frozenset[object]
     outcomes: frozenset[object]
     first_end: float
@@ -502,6 +539,8 @@ def _left_alone(tasks: Alike) -> LeftAlone:
     ends = [end for life in alone if (end := end_of(life)) is not None]
     return LeftAlone(
         any_asked=any(showings_of(life) for life in alone),
+        any_goes_back=any(_goes_back(life) for life in alone),
+        ended=len(ends),
         statuses=frozenset(end.status for end in ends),
         outcomes=frozenset(_outcome(end.task) for end in ends),
         first_end=min((end.ended for end in ends), default=float("inf")),
@@ -526,12 +565,14 @@ def _messages(life: Life) -> list[tuple[Sighting, str]]:
     return told
 
 
-def _starts_again(life: Life, update: Exchange, twin: Life) -> Sighting | None:
-    """A read after the update that shows a step which had been left behind before it, where
-    the twin that was left alone never went back."""
-    of_twin = [message for _, message in _messages(twin)]
-    if len(set(of_twin)) != len(of_twin):
-        return None
+def _goes_back(life: Life) -> bool:
+    """Whether a task shows a step again that it had left behind."""
+    told = [message for _, message in _messages(life)]
+    return len(set(told)) != len(told)
+
+
+def _starts_again(life: Life, update: Exchange) -> Sighting | None:
+    """A read after the update that shows a step which had been left behind before it."""
     told = _messages(life)
     left_behind = {m for s, m in told if s.ended <= update.started}
     if left_behind and (current := [m for s, m in told if s.ended <= update.started][-1:]):
