@@ -49,7 +49,7 @@ _PATIENCE = 12.0
 _A_WHILE = 1.0
 # Seconds, and reads, for which the scenarios look at a task that should not go on, and some more.
 _LONGEST_LOOK = 4.0
-_MOST_LOOKS = 4
+_MOST_LOOKS = 3
 _MOST_ROUNDS = 5
 _MORE_TRIES = 3
 
@@ -213,8 +213,9 @@ async def rounds(driver: Driver) -> None:
 async def unanswered(driver: Driver) -> None:
     """Tasks ask, and nobody answers: for as long as other scenarios look whether a task goes on
     that should not, it is seen whether one does by itself."""
-    tools: list[ToolUse | None] = [*_askers(driver, most=2), driver.tool(INPUT)]
+    tools: list[ToolUse | None] = list(_askers(driver, most=2))
     tools += [driver.tool(role, avoiding=(BEFORE,)) for role in (INPUTS, ROUNDS)]
+    tools += [] if any(tools) else [driver.tool(INPUT)]
 
     async def wait(tool: ToolUse) -> None:
         asked = await _ask(driver, tool, "left-waiting")
@@ -225,7 +226,7 @@ async def unanswered(driver: Driver) -> None:
         looks = 0
         while looks < _MOST_LOOKS or anyio.current_time() < long_enough:
             read = await driver.get(task_id)
-            if not requests.keys() <= _open(read.task).keys():
+            if read.task is not None and not requests.keys() <= _open(read.task).keys():
                 return
             looks += 1
 
