@@ -4,11 +4,12 @@ tests both come in here."""
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.drive.sequences.finds import read_counts
+from conformance.drive.sequences.judging import rules_for_sequences
 from conformance.judge.rule import Rule, catalogue
 from conformance.judge.sequences import seen_once, told_whole
 from conformance.judge.upgrade import carried
@@ -21,6 +22,9 @@ from conformance.run import Driven, Telling, drive, selected_rules
 from conformance.specification.revisions import Revision, revision_named
 from conformance.target.target import Target, named_tool, parsed_header, target_of
 from conformance.wire.history import History, read
+
+# The topic of the scenarios that search.
+_SEQUENCES = "sequences"
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ def check_target(
     *,
     folder: Path,
     rules: Mapping[str, Rule] | None = None,
+    sequences: bool = False,
     workers: int | None = None,
     telling: Telling | None = None,
     expected: Mapping[str, str] | None = None,
@@ -46,10 +51,12 @@ def check_target(
     """Drive a server and judge it. The history stays in ``folder``.
 
     ``workers`` is as in ``drive``; ``expected`` are rules whose violation is known, with the
-    reason. Raises the errors of ``conformance.errors``.
+    reason. Without ``rules`` it is the whole catalogue; with them, sequences are searched only
+    where ``sequences`` says so and one can break a rule of these. Raises the errors of
+    ``conformance.errors``.
     """
     chosen = dict(rules) if rules is not None else selected_rules(spec=target.spec)
-    topics = None if rules is None else frozenset(rule.topic for rule in chosen.values())
+    topics = None if rules is None else _topics(chosen, target.spec, sequences)
     driven = drive(target, folder, telling=telling, workers=workers, topics=topics)
     history = read([folder])
     if telling is not None:
@@ -62,6 +69,18 @@ def check_target(
         judgement,
         folder,
     )
+
+
+def _topics(rules: Mapping[str, Rule], spec: str, sequences: bool) -> frozenset[str]:
+    """The topics of the scenarios that feed these rules."""
+    topics = frozenset(rule.topic for rule in rules.values())
+    searched = sequences and sequences_can_break(rules, spec)
+    return topics | {_SEQUENCES} if searched else topics
+
+
+def sequences_can_break(rules: Iterable[str], spec: str) -> bool:
+    """Whether any of these rules is one that sequences are judged by."""
+    return not rules_for_sequences(spec).keys().isdisjoint(rules)
 
 
 def results_of(
@@ -134,7 +153,8 @@ def check(
     narrowed = only or skip
     rules = selected_rules(_several(only), _several(skip), spec=spec) if narrowed else None
     with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
-        return check_target(target, folder=Path(folder), rules=rules).results
+        checked = check_target(target, folder=Path(folder), rules=rules, sequences=not only)
+        return checked.results
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:

@@ -11,9 +11,9 @@ import io
 import os
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,6 +35,10 @@ from conformance.replay import replay
 from conformance.specification.revisions import DEFAULT_REVISION
 from conformance.upgrading import upgrade
 from conformance.version import __version__
+
+if TYPE_CHECKING:
+    from conformance.judge.rule import Rule
+    from conformance.target.target import Target
 
 
 class Commands(click.Group):
@@ -148,6 +152,7 @@ def _run(options: dict[str, Any]) -> int:
             target,
             folder=folder,
             rules=rules,
+            sequences=_are_searched(rules, target, bool(only)),
             workers=options.get("workers") or 0,
             telling=Telling(progress.doing, progress.exchanged),
             expected=expected,
@@ -161,6 +166,17 @@ def _run(options: dict[str, Any]) -> int:
     finally:
         progress.done()
     return conclude(checked.results, options)
+
+
+def _are_searched(rules: Mapping[str, Rule] | None, target: Target, only: bool) -> bool:
+    """Whether sequences are searched: a run of a few rules is to be quick, unless it was said how
+    long to search."""
+    from conformance.checking import sequences_can_break
+
+    asked = target.sequences_for is not None
+    if asked and rules is not None and not sequences_can_break(rules, target.spec):
+        say("note: no sequence can break any of these rules: --for is left out", err=True)
+    return asked or not only
 
 
 # ---- judge, diff, rules --------------------------------------------------------------------

@@ -94,7 +94,7 @@ run_options = _options(
         "--only",
         multiple=True,
         metavar="RULE",
-        help="Only this rule or topic.",
+        help="Only this rule or topic; sequences only with --for.",
     ),
     click.option("--skip", multiple=True, metavar="RULE", help="Not this rule or topic."),
     click.option(
