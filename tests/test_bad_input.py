@@ -247,3 +247,23 @@ def test_the_files_of_others_are_left_alone(folder: Path) -> None:
     mine.write_text('{"my": "data"}\n')
     complained(command("run", NOBODY, "--history", "mine"), 2, "mine.jsonl is not a history")
     assert mine.read_text() == '{"my": "data"}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{torn", "not JSON"),
+        ("{}", "it has no 'sent'"),
+        ("[]", "a member of it is not as a run writes it"),
+    ],
+)
+def test_a_corrupt_line_is_told_in_plain_words(
+    good: str, folder: Path, line: str, problem: str
+) -> None:
+    assert command("run", good, "--only", "removed", "--explore", "none").status == 0
+    with (folder / "reports" / "history" / "discovery.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    finished = command("judge", "reports/history")
+    assert finished.status == 2
+    assert f": not an exchange: {problem}" in finished.complaint
+    assert "Error" not in finished.complaint

@@ -205,15 +205,19 @@ def _read_lines(path: Path, lines: BinaryIO) -> tuple[Circumstances, list[Exchan
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        try:
-            parsed = parse_json(line)
-            if parsed.problem:
-                raise ValueError(parsed.problem)
-            exchanges.append(from_record(parsed.value, scenario))
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            if not line.endswith(b"\n"):
-                break  # the run was killed while it wrote this line; the rest stands
-            raise UsageError(f"{path}, line {number}: not an exchange ({error!r:.100})") from None
+        record = parse_json(line)
+        problem = record.problem
+        if not problem:
+            try:
+                exchanges.append(from_record(record.value, scenario))
+                continue
+            except KeyError as error:
+                problem = f"it has no {error}"
+            except (TypeError, ValueError, AttributeError, OverflowError):
+                problem = "a member of it is not as a run writes it"
+        if not line.endswith(b"\n"):
+            break  # the run was killed while it wrote this line; the rest stands
+        raise UsageError(f"{path}, line {number}: not an exchange: {problem}")
     return circumstances, exchanges
 
 
