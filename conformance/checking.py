@@ -15,6 +15,7 @@ from conformance.judge.sequences import seen_once, told_whole
 from conformance.judge.upgrade import carried
 from conformance.judge.verdict import Judgement, judge
 from conformance.kept import one_spec, read_kept
+from conformance.lock import held
 from conformance.report.results import Results, RunFacts, build
 from conformance.report.script import write_scripts
 from conformance.report.together import together
@@ -47,22 +48,26 @@ def check_target(
     telling: Telling | None = None,
     expected: Mapping[str, str] | None = None,
     options: Mapping[str, object] | None = None,
+    replaces: Sequence[Path] = (),
 ) -> Checked:
-    """Drive a server and judge it. The history stays in ``folder``.
+    """Drive a server and judge it. The history stays in ``folder``, which is this run's alone.
 
-    ``workers`` is as in ``drive``; ``expected`` are rules whose violation is known, with the
-    reason. Without ``rules`` it is the whole catalogue; with them, sequences are searched only
-    where ``sequences`` says so and one can break a rule of these. Raises the errors of
-    ``conformance.errors``.
+    ``workers`` and ``replaces`` are as in ``drive``; ``expected`` are rules whose violation is
+    known, with the reason. Without ``rules`` it is the whole catalogue; with them, sequences are
+    searched only where ``sequences`` says so and one can break a rule of these. Raises the errors
+    of ``conformance.errors``.
     """
     chosen = dict(rules) if rules is not None else selected_rules(spec=target.spec)
     topics = None if rules is None else _topics(chosen, target.spec, sequences)
-    driven = drive(target, folder, telling=telling, workers=workers, topics=topics)
-    history = read([folder])
-    if telling is not None:
-        telling.doing(f"judging {len(history)} exchanges")
-    judgement = told_whole(judge(chosen, history), history)
-    write_scripts(folder)
+    with held(folder):
+        driven = drive(
+            target, folder, telling=telling, workers=workers, topics=topics, replaces=replaces
+        )
+        history = read([folder])
+        if telling is not None:
+            telling.doing(f"judging {len(history)} exchanges")
+        judgement = told_whole(judge(chosen, history), history)
+        write_scripts(folder)
     return Checked(
         results_of(target, driven, history, judgement, workers, expected or {}, options or {}),
         history,

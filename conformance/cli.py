@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.certification.commands import certify, verify
-from conformance.conclusion import check_writable, conclude, expected_by, say
+from conformance.conclusion import check_writable, conclude, expected_by, say, written_by
 from conformance.errors import ConformanceError, Interrupted, SuiteBug, UsageError
 from conformance.options import (
     REPORTS,
@@ -157,6 +157,7 @@ def _run(options: dict[str, Any]) -> int:
             telling=Telling(progress.doing, progress.exchanged),
             expected=expected,
             options=shown(options, target),
+            replaces=written_by(options),
         )
     except KeyboardInterrupt:
         raise Interrupted(

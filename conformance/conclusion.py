@@ -31,15 +31,19 @@ def report_paths(options: dict[str, Any]) -> dict[str, Path]:
     return {kind: path for kind, path in paths.items() if path is not None}
 
 
+def written_by(options: dict[str, Any]) -> list[Path]:
+    """Every file that ``conclude`` writes anew, the baseline apart."""
+    log = options.get("log")
+    return [*report_paths(options).values(), *([log] if log else [])]
+
+
 def check_writable(options: dict[str, Any]) -> None:
     """Raise ``UsageError`` for a path that cannot be written: before the run, not after it."""
     from conformance.report.badge import check_suffix
 
     if options.get("badge"):
         check_suffix(options["badge"])
-    paths = [*report_paths(options).values()]
-    if options.get("log"):
-        paths.append(options["log"])
+    paths = written_by(options)
     if options.get("update_baseline") and options.get("baseline"):
         paths.append(options["baseline"])
     for path in paths:
@@ -99,8 +103,7 @@ def conclude(results: Results, options: dict[str, Any]) -> int:
     _add_to_step_summary(writers["markdown"])
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     say(summary_lines(results, width=_width(), colour=colour))
-    written = [*paths.values(), *([options["log"]] if options.get("log") else [])]
-    say("report: " + ", ".join(map(str, written)), err=True)
+    say("report: " + ", ".join(map(str, written_by(options))), err=True)
     status = exit_status(
         results, strict=strict, require_exercised=bool(options.get("require_exercised"))
     )

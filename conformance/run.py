@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib import metadata
@@ -19,6 +19,7 @@ from conformance.drive.tools import planned
 from conformance.engine import drive_with_pytest
 from conformance.errors import UsageError
 from conformance.judge.rule import Rule, catalogue
+from conformance.lock import cannot_write
 from conformance.specification.revisions import DEFAULT_REVISION
 from conformance.target.roles import roles_seen
 from conformance.target.target import Target
@@ -64,11 +65,13 @@ def drive(
     telling: Telling | None = None,
     workers: int | None = 0,
     topics: frozenset[str] | None = None,
+    replaces: Sequence[Path] = (),
 ) -> Driven:
     """Drive a server and leave its history in a folder.
 
     ``workers`` are processes of pytest-xdist; ``None`` drives without pytest, for those who
-    are inside a pytest run of their own.
+    are inside a pytest run of their own. ``replaces`` are files of an earlier run that go when
+    its history goes: whatever becomes of this one, they tell nothing of it.
 
     Raises ``NothingToJudge`` where the server is not there or is something else, and
     ``UsageError`` where the folder cannot be written or a named tool does not exist. Ctrl-C
@@ -76,6 +79,7 @@ def drive(
     """
     telling = telling or Telling()
     prepare_folder(folder)
+    remove(replaces)
     begun = time.monotonic()
     started = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
     circumstances = circumstances_of(target, started)
@@ -113,9 +117,18 @@ def prepare_folder(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise UsageError(
-            f"cannot write the history to {folder} ({error.strerror or error}): pass --history PATH"
-        ) from None
+        raise cannot_write(folder, error) from None
+
+
+def remove(files: Iterable[Path]) -> None:
+    """Remove the files that are there, but no devices; a link stays, and what it leads to goes.
+    Raises ``UsageError``."""
+    for path in files:
+        try:
+            if path.is_file():
+                path.resolve().unlink()
+        except OSError as error:
+            raise UsageError(f"cannot replace {path}: {error.strerror or error}") from None
 
 
 def circumstances_of(target: Target, started: str) -> Circumstances:

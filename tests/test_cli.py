@@ -441,3 +441,34 @@ def test_the_demo(folder: Path) -> None:
     assert "reference server: http://127.0.0.1:" in good.errors
     bad = command("demo", *ONLY, "--fault", FAULT)
     assert bad.status == 1, bad
+
+
+# ---- what an earlier run said ----------------------------------------------------------------
+
+
+def test_an_earlier_verdict_does_not_stay_beside_another_history(good: str, folder: Path) -> None:
+    outputs = {"--html": "r.html", "--json": "r.json", "--junit": "j.xml", "--markdown": "m.md"}
+    outputs |= {"--sarif": "s.sarif", "--badge": "b.svg", "--log": "log.html"}
+    options = [word for pair in outputs.items() for word in pair]
+    assert command("run", good, *ONLY, *options).status == 0
+    assert all((folder / name).exists() for name in outputs.values())
+    with subjects.running("misbehaving", "html") as nobody:
+        pass
+    assert command("run", nobody, *ONLY, *options).status == 3
+    assert [name for name in outputs.values() if (folder / name).exists()] == []
+
+
+def test_what_is_no_run_leaves_the_reports(good: str, folder: Path) -> None:
+    assert command("run", good, *ONLY).status == 0
+    (folder / "mine.jsonl").write_text("{}\n")
+    assert command("run", good, *ONLY, "--history", ".").status == 2
+    assert command("run", good, "--only", "pollling").status == 2
+    assert (folder / "reports" / "results.json").exists()
+
+
+def test_a_report_that_is_a_link_stays_one(good: str, folder: Path) -> None:
+    (folder / "there.json").write_text("{}")
+    (folder / "here.json").symlink_to("there.json")
+    assert command("run", good, *ONLY, "--json", "here.json").status == 0
+    assert (folder / "here.json").is_symlink()
+    assert json.loads((folder / "there.json").read_text())["verdict"] == "conformant"
