@@ -191,7 +191,7 @@ def judge_again(
             judgement,
             history,
             surroundings=None,
-            run=_facts_of(history, each.options),
+            run=_facts_of(history, each.options, revision),
             revision=revision,
             expected=expected or {},
             intermittent=seen_once(judgement, history),
@@ -213,9 +213,11 @@ def _judged_by(
     return history, told_whole(judge(rules, history), history)
 
 
-def _facts_of(history: History, options: Mapping[str, object]) -> RunFacts:
+def _facts_of(history: History, options: Mapping[str, object], revision: Revision) -> RunFacts:
     """What a history knows of its run."""
     given = history.circumstances
+    elsewhere = revision_named(given.spec).protocol_version != revision.protocol_version
+    unsent = f"it was made under {given.spec}, and nothing was sent under {revision.name}"
     first = min((e.started for e in history), default=0.0)
     last = max((e.ended for e in history), default=0.0)
     return RunFacts(
@@ -226,5 +228,6 @@ def _facts_of(history: History, options: Mapping[str, object]) -> RunFacts:
         workers=0,
         hypothesis=given.hypothesis,
         cut_short=given.cut_short,
+        unjudged=given.unjudged or (unsent if elsewhere else ""),
         options=dict(options),
     )

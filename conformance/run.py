@@ -17,7 +17,7 @@ from conformance.drive.sequences.finds import forget as forget_sequences
 from conformance.drive.surroundings import Surroundings, ToolUse, surroundings_from_json
 from conformance.drive.tools import planned
 from conformance.engine import drive_with_pytest
-from conformance.errors import UsageError
+from conformance.errors import NothingToJudge, UsageError
 from conformance.judge.rule import Rule, catalogue
 from conformance.lock import cannot_write
 from conformance.specification.revisions import DEFAULT_REVISION
@@ -84,11 +84,17 @@ def drive(
     started = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
     circumstances = circumstances_of(target, started)
     budget = 2 * target.max_wait + 50
-    surroundings = in_event_loop(look_around, target, folder, circumstances, budget / 2, telling)
+    told_in = folder / f"{DISCOVERY}.jsonl"
+    try:
+        surroundings = in_event_loop(
+            look_around, target, folder, circumstances, budget / 2, telling
+        )
+    except NothingToJudge as error:
+        put_circumstances(told_in, replace(circumstances, unjudged=str(error)))
+        raise
     # What is kept and shown has no secrets; what is driven with is what really came.
     shown = surroundings_from_json(redactor_of(target).value(surroundings.to_json()))
     circumstances = replace(circumstances, permitted=shown.permitted, forbidden=shown.forbidden)
-    told_in = folder / f"{DISCOVERY}.jsonl"
     # True of what a run leaves behind that is killed; the end of this function takes it back.
     put_circumstances(told_in, replace(circumstances, cut_short="it did not come to its end"))
     seconds = max(budget + further_seconds(target) - (time.monotonic() - begun), 1.0)

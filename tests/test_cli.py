@@ -472,3 +472,47 @@ def test_a_report_that_is_a_link_stays_one(good: str, folder: Path) -> None:
     assert command("run", good, *ONLY, "--json", "here.json").status == 0
     assert (folder / "here.json").is_symlink()
     assert json.loads((folder / "there.json").read_text())["verdict"] == "conformant"
+
+
+# ---- nothing to judge ------------------------------------------------------------------------
+
+
+def test_nobody_there_is_the_same_to_run_and_judge(folder: Path) -> None:
+    with subjects.running("misbehaving", "html") as nobody:
+        pass
+    ran = command("run", nobody)
+    assert ran.status == 3
+    judged = command("judge", "reports/history")
+    assert judged.status == 3
+    assert ran.complaint.removeprefix("error: ") in " ".join(judged.output.split())
+    assert last_line(judged).startswith("inconclusive: ")
+    assert "does not offer" not in judged.output
+
+
+def test_a_refused_caller_is_the_same_to_run_and_judge(folder: Path) -> None:
+    with running(Settings(tokens={"right": "alice"})) as url:
+        ran = command("run", url)
+    assert ran.status == 3
+    judged = command("judge", "reports/history")
+    assert judged.status == 3
+    assert "refused the caller (HTTP 401)" in ran.complaint
+    assert "refused the caller (HTTP 401)" in " ".join(judged.output.split())
+    results = json.loads((folder / "reports" / "results.json").read_text())
+    assert results["verdict"] == "inconclusive"
+    assert {rule["verdict"] for rule in results["rules"]} == {"not-exercised"}
+
+
+def test_a_history_says_nothing_of_what_was_not_sent(good: str) -> None:
+    assert command("run", good, *ONLY, "--only", "creation").status == 0
+    judged = command("judge", "reports/history", "--spec", "2025-11-25")
+    assert judged.status == 3
+    said = " ".join(judged.output.split())
+    assert "made under 2026-07-28, and nothing was sent under 2025-11-25." in said
+    assert last_line(judged).startswith("inconclusive: ")
+
+
+def test_violations_that_are_known_are_no_violations(faulty: str, folder: Path) -> None:
+    (folder / "known.toml").write_text(f"[[expected]]\nrule = '{RULE}'\n")
+    finished = command("run", faulty, "--only", RULE, "--baseline", "known.toml")
+    assert finished.status == 0, finished
+    assert last_line(finished).startswith("conformant: 0 passed, ")

@@ -81,7 +81,9 @@ def test_rules_are_a_function_of_the_history_alone(tmp_path: Path) -> None:
         ("broken", "implied", True, False, "", "non-conformant"),
         ("broken", "must", False, False, "", "not-offered"),
         ("broken", "must", True, False, "interrupted", "non-conformant"),
-        ("broken", "must", True, True, "", "inconclusive"),
+        ("broken", "must", True, True, "", "conformant"),
+        ("broken", "implied", True, True, "", "conformant"),
+        ("broken", "must", True, True, "interrupted", "inconclusive"),
         ("broken", "should", True, False, "", "inconclusive"),
         ("holds", "must", False, False, "", "not-offered"),
         ("holds", "must", True, False, "interrupted", "inconclusive"),
@@ -121,6 +123,15 @@ def test_nothing_is_told_of_a_server_that_does_not_offer_the_extension() -> None
     assert {r.verdict for r in results.rules} == {"not-applicable"}
     assert {r.reason for r in results.rules} == {"the server does not offer tasks"}
     assert not any(r.evidence or r.reproduce for r in results.rules)
+
+
+def test_it_is_not_known_what_a_server_offers_that_answered_nothing() -> None:
+    silent = exchange("server/discover", {}, status=401, body=b"who are you?")
+    results = judged([rule("polling.shape", broken(silent, "no"))], history(silent))
+    assert results.verdict == "inconclusive"
+    assert {r.verdict for r in results.rules} == {"not-exercised"}
+    assert "HTTP 401" in results.run.unjudged
+    assert Results.from_json(results.to_json()) == results
 
 
 def test_a_task_under_an_older_protocol_does_not_offer_the_extension() -> None:

@@ -83,6 +83,8 @@ def conclusion(results: Results) -> str:
             " There is nothing to conform to."
         )
     if results.verdict == INCONCLUSIVE:
+        if results.run.unjudged:
+            return f"No verdict: {results.run.unjudged.removesuffix('.')}."
         if results.run.cut_short:
             return f"No verdict: the run was cut short ({results.run.cut_short})."
         return "No verdict: no rule of the level must was seen to hold."

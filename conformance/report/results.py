@@ -22,6 +22,7 @@ from conformance.judge.rule import LEVELS, MUST
 from conformance.judge.verdict import (
     FAIL,
     NOT_APPLICABLE,
+    NOT_EXERCISED,
     PASS,
     VERDICTS,
     WARN,
@@ -37,7 +38,7 @@ from conformance.specification.names import DISCOVER, EXTENSION, META_SERVER_INF
 from conformance.specification.revisions import INITIALIZE, Revision, revision_named
 from conformance.target.roles import WITHOUT_TASKS, roles_seen
 from conformance.version import __version__
-from conformance.wire.exchange import JsonObject
+from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
 
 FORMAT = "mcp-tasks-conformance/results/1"
@@ -48,13 +49,17 @@ INCONCLUSIVE = "inconclusive"
 NOT_OFFERED = "not-offered"
 OVERALL_VERDICTS = (CONFORMANT, NON_CONFORMANT, INCONCLUSIVE, NOT_OFFERED)
 
+# The statuses of those who are not let in.
+_CALLER_REFUSED = (401, 403, 407)
+
 
 @dataclass(frozen=True)
 class RunFacts:
     """How the run was made. ``started`` is UTC, ISO 8601. ``options`` are what the user asked
-    for, without secrets. ``cut_short`` says why driving ended early, if it did. ``sequences`` are
-    those that were searched; the requests and tasks of them that are in no history are
-    ``requests`` and ``tasks`` here, to which ``build`` adds those it counts."""
+    for, without secrets. ``cut_short`` says why driving ended early, if it did, and ``unjudged``
+    why there is nothing that a verdict could be built on. ``sequences`` are those that were
+    searched; the requests and tasks of them that are in no history are ``requests`` and ``tasks``
+    here, to which ``build`` adds those it counts."""
 
     started: str = ""
     seconds: float = 0.0
@@ -66,6 +71,7 @@ class RunFacts:
     sequences: int = 0
     hypothesis: str = ""
     cut_short: str = ""
+    unjudged: str = ""
     options: JsonObject = field(default_factory=dict)
 
 
@@ -224,7 +230,11 @@ def build(
     """
     target = _server_facts(history, surroundings)
     offered = target.extension or _was_offered(history)
-    judgement = judgement if offered else _of_nothing_offered(judgement)
+    unheard = "" if offered else run.unjudged or _unheard(history)
+    if unheard:
+        run, judgement = replace(run, unjudged=unheard), _of_nothing_heard(judgement, unheard)
+    elif not offered:
+        judgement = _of_nothing_offered(judgement)
     rules = tuple(
         _rule_result(verdict, history, expected or {}, verdict.rule.id in intermittent)
         for verdict in judgement.verdicts
@@ -243,7 +253,7 @@ def build(
         target=target,
         run=run,
         tools=_tool_facts(history, surroundings),
-        verdict=_overall(rules, offered=offered, cut_short=run.cut_short),
+        verdict=_overall(rules, offered=offered or bool(unheard), run=run),
         summary=_summary(rules),
         causes=tuple(replace(c, because=short_text(c.because)) for c in judgement.causes),
         rules=rules,
@@ -257,7 +267,7 @@ def with_expected(results: Results, expected: Mapping[str, str]) -> Results:
         for rule in results.rules
     )
     offered = results.verdict != NOT_OFFERED
-    verdict = _overall(rules, offered=offered, cut_short=results.run.cut_short)
+    verdict = _overall(rules, offered=offered, run=results.run)
     return replace(results, rules=rules, verdict=verdict)
 
 
@@ -267,6 +277,25 @@ def _was_offered(history: History) -> bool:
         task_made(exchange) is not None and of_this_revision(exchange, history)
         for exchange in history.exchanges
     )
+
+
+def _unheard(history: History) -> str:
+    """Why it is not known what the server offers, where none of the requests got an answer of
+    MCP to its caller; empty where one did, or nothing was sent."""
+    unheard = [e for e in history.exchanges if not _is_answer(e)]
+    if not unheard or len(unheard) < len(history):
+        return ""
+    return f"the server answered nothing: {short_text(unheard[0].outcome)}"
+
+
+def _is_answer(exchange: Exchange) -> bool:
+    refused = exchange.status in _CALLER_REFUSED
+    return exchange.result is not None or (exchange.error is not None and not refused)
+
+
+def _of_nothing_heard(judgement: Judgement, reason: str) -> Judgement:
+    """Of a server that nobody heard, nothing is known."""
+    return Judgement(tuple(Verdict(v.rule, NOT_EXERCISED, reason) for v in judgement.verdicts), ())
 
 
 def _of_nothing_offered(judgement: Judgement) -> Judgement:
@@ -304,15 +333,15 @@ def _rule_result(
     )
 
 
-def _overall(rules: Iterable[RuleResult], *, offered: bool, cut_short: str) -> str:
+def _overall(rules: Iterable[RuleResult], *, offered: bool, run: RunFacts) -> str:
     rules = tuple(rules)
     if not offered:
         return NOT_OFFERED
     if any(rule.verdict == FAIL and not rule.expected for rule in rules):
         return NON_CONFORMANT
-    if cut_short or not any(rule.level == MUST and rule.verdict == PASS for rule in rules):
-        return INCONCLUSIVE
-    return CONFORMANT
+    # What is known to be broken was seen as well as what holds.
+    seen = any(r.verdict == FAIL or (r.level == MUST and r.verdict == PASS) for r in rules)
+    return CONFORMANT if seen and not run.cut_short and not run.unjudged else INCONCLUSIVE
 
 
 def _summary(rules: Iterable[RuleResult]) -> dict[str, dict[str, int]]:
@@ -436,6 +465,7 @@ def _run_facts_from(record: Members) -> RunFacts:
         sequences=record.number("sequences", 0),
         hypothesis=record.text("hypothesis", ""),
         cut_short=record.text("cut_short", ""),
+        unjudged=record.text("unjudged", ""),
         options=record.plain("options", {}),
     )
 

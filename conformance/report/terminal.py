@@ -112,9 +112,10 @@ def summary_lines(results: Results, *, width: int = 100, colour: bool = False) -
         why = visible(finding.rule.expectation, _TEXT_LIMIT)
         lines += page.field("known", finding.rule.id + (f" ({why})" if why else ""))
     lines += [""] if known else []
-    if results.verdict == NOT_OFFERED:
-        lines += [*page.wrapped(conclusion(results)), ""]
-    else:
+    without_verdict = results.verdict == NOT_OFFERED or bool(results.run.unjudged)
+    if without_verdict:
+        lines += [*page.wrapped(visible(conclusion(results), _TEXT_LIMIT)), ""]
+    if not without_verdict or any(rule.exercised for rule in results.rules):
         lines += page.unseen(results)
     if results.run.cut_short:
         lines += page.wrapped(f"The run was cut short: {visible(results.run.cut_short, 300)}.")

@@ -85,6 +85,7 @@ def _facts(runs: Sequence[Results]) -> RunFacts:
         seconds=round(sum(fact.seconds for fact in facts), 3),
         requests=sum(fact.requests for fact in facts),
         tasks=sum(fact.tasks for fact in facts),
+        unjudged="; ".join(dict.fromkeys(fact.unjudged for fact in facts if fact.unjudged)),
         cut_short="; ".join(dict.fromkeys(fact.cut_short for fact in facts if fact.cut_short)),
         options={**facts[0].options, "runs": len(runs)},
     )

@@ -34,7 +34,8 @@ class Circumstances:
     are names of tools that might and might not be called. ``callers`` are the identities
     the user gave. ``named`` maps a tool to the roles its user gave it. ``hypothesis`` is the
     version of the library that chose the sequences. ``cut_short`` says why driving ended early,
-    if it did. ``recorded`` is true of traffic that others made: nothing of it was driven.
+    if it did. ``unjudged`` says why there is nothing to judge, if there is not. ``recorded`` is
+    true of traffic that others made: nothing of it was driven.
     """
 
     url: str = ""
@@ -54,6 +55,7 @@ class Circumstances:
     named: dict[str, list[str]] = field(default_factory=dict)
     hypothesis: str = ""
     cut_short: str = ""
+    unjudged: str = ""
     recorded: bool = False
 
 
