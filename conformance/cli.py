@@ -38,6 +38,7 @@ from conformance.version import __version__
 
 if TYPE_CHECKING:
     from conformance.judge.rule import Rule
+    from conformance.report.results import Results
     from conformance.target.target import Target
 
 
@@ -166,7 +167,21 @@ def _run(options: dict[str, Any]) -> int:
         ) from None
     finally:
         progress.done()
+    if target.restart_command is not None:
+        _tell_of_restart(checked.results)
     return conclude(checked.results, options)
+
+
+def _tell_of_restart(results: Results) -> None:
+    """Say why nothing was seen after a restart, where the user gave a command for it."""
+    from conformance.judge.rule import catalogue
+    from conformance.report.visible import visible
+    from conformance.target.roles import RESTART
+
+    rules = catalogue(results.spec)
+    for result in results.rules:
+        if RESTART in rules[result.id].needs and not result.exercised:
+            say(f"note: {result.id} was not exercised: {visible(result.reason, 300)}", err=True)
 
 
 def _are_searched(rules: Mapping[str, Rule] | None, target: Target, only: bool) -> bool:

@@ -516,3 +516,22 @@ def test_violations_that_are_known_are_no_violations(faulty: str, folder: Path) 
     finished = command("run", faulty, "--only", RULE, "--baseline", "known.toml")
     assert finished.status == 0, finished
     assert last_line(finished).startswith("conformant: 0 passed, ")
+
+
+# ---- replicas and restarts -------------------------------------------------------------------
+
+
+def test_a_replica_that_does_not_answer_is_named(good: str) -> None:
+    with subjects.running("misbehaving", "html") as nobody:
+        pass
+    finished = command("run", good, "--only", "endurance", "--replica", nobody)
+    assert finished.status == 3
+    assert f"no answer from the replica {nobody} (connect: " in finished.complaint
+
+
+def test_a_restart_command_that_fails_is_told(good: str) -> None:
+    wrong = ("--restart-command", "no-such-command-77", "--max-wait", "5")
+    finished = command("run", good, "--only", "endurance.restart", *wrong)
+    assert finished.status == 3
+    assert "note: endurance.restart was not exercised: " in finished.errors
+    assert "ended with status 127" in finished.errors

@@ -95,7 +95,7 @@ def test_loopback(url: str, loopback: bool) -> None:
 
 
 def test_a_target_with_a_replica_elsewhere_is_not_on_loopback() -> None:
-    assert target_of(URL, replicas=[URL]).loopback
+    assert target_of(URL, replicas=[URL.replace("8000", "8001")]).loopback
     assert not target_of(URL, replicas=["https://example.com/mcp"]).loopback
 
 
@@ -124,10 +124,18 @@ def test_credentials_of_a_url_become_the_first_callers(url: str, plain: str, pai
 
 def test_replicas_may_repeat_the_credentials_and_have_no_others() -> None:
     url = URL.replace("127", "alice:wonder@127")
-    assert target_of(url, replicas=[url]).headers == (basic("alice:wonder"),)
-    assert target_of(url, replicas=[url, URL]).urls == (URL, URL, URL)
+    one, other = (URL.replace("8000", port) for port in ("8001", "8002"))
+    replica = one.replace("127", "alice:wonder@127")
+    assert target_of(url, replicas=[replica]).headers == (basic("alice:wonder"),)
+    assert target_of(url, replicas=[replica, other]).urls == (URL, one, other)
     with pytest.raises(UsageError, match="two Authorization"):
-        target_of(url, replicas=[url.replace("alice", "bob")])
+        target_of(url, replicas=[replica.replace("alice", "bob")])
+
+
+def test_a_replica_is_another_url() -> None:
+    for same in (URL, URL.replace("127", "alice:wonder@127"), URL.replace("http", "HTTP")):
+        with pytest.raises(UsageError, match="was given already"):
+            target_of(URL, replicas=[same])
 
 
 def test_a_caller_has_one_authorization() -> None:

@@ -34,6 +34,7 @@ async def look_at_server(driver: Driver) -> tuple[Surroundings, list[JsonObject]
     """
     try:
         result = await _discovered(driver)
+        await _look_at_replicas(driver)
     except NothingToJudge as error:
         raise NothingToJudge(driver.session.redactor.text(str(error))) from None
     listed = await list_all_tools(driver)
@@ -58,12 +59,26 @@ async def look_at_server(driver: Driver) -> tuple[Surroundings, list[JsonObject]
 async def _discovered(driver: Driver) -> JsonObject:
     """The result of ``server/discover``; empty where it is not served and the server can be
     judged all the same."""
-    discovered = await driver.discover(seconds=min(10.0, max(driver.target.max_wait, 1.0)))
+    discovered = await driver.discover(seconds=_seconds(driver))
     url = driver.session.redactor.url(driver.target.url)
     complain_about_transport(discovered, url)
     if discovered.result is None:
         await _complain_about_era(driver, discovered, url)
     return discovered.result or {}
+
+
+async def _look_at_replicas(driver: Driver) -> None:
+    """Raises ``NothingToJudge`` for one that does not answer: the whole server would seem gone."""
+    for replica, given in enumerate(driver.target.replicas, 1):
+        answer = await driver.discover(
+            intent="replica", connection="replica", replica=replica, seconds=_seconds(driver)
+        )
+        complain_about_transport(answer, f"the replica {driver.session.redactor.url(given)}")
+
+
+def _seconds(driver: Driver) -> float:
+    """How long a first answer may take."""
+    return min(10.0, max(driver.target.max_wait, 1.0))
 
 
 def is_permitted(target: Target, tool: JsonObject) -> bool:

@@ -154,6 +154,12 @@ def target_of(
         plain_urls.append(plain)
         if credentials is not None and credentials not in headers:
             headers = (*headers, credentials)
+    for number, plain in enumerate(plain_urls):
+        if _as_reached(plain) in map(_as_reached, plain_urls[:number]):
+            raise UsageError(
+                f"--replica {without_credentials(plain)} is a URL that was given already: give"
+                " another one of the same service"
+            )
     for pairs in (headers, other_headers):
         if sum(name.lower() == "authorization" for name, _ in pairs) > 1:
             raise UsageError("one caller has two Authorization headers: give one of them")
@@ -166,6 +172,13 @@ def target_of(
         replicas=tuple(plain_urls[1:]),
         **others,
     )
+
+
+def _as_reached(url: str) -> tuple[object, ...]:
+    """What two URLs have in common that lead to the same place."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return parts.scheme, parts.hostname, port, parts.path or "/", parts.query
 
 
 def _as_sent(headers: Headers) -> dict[str, str]:
