@@ -222,8 +222,16 @@ def judge_command(history: tuple[Path, ...], **options: Any) -> None:
         skip=options.get("skip") or (),
         expected=expected,
     )
-    options["history"] = history[0] if history[0].is_dir() else history[0].parent
+    options["history"] = _folder_of(history)
     sys.exit(conclude(checked.results, options))
+
+
+def _folder_of(paths: Sequence[Path]) -> Path:
+    """The folder from which on the reports name the files of the histories."""
+    folders = [path if path.is_dir() else path.parent for path in paths]
+    if len(folders) == 1:
+        return folders[0]
+    return Path(os.path.relpath(os.path.commonpath([path.resolve() for path in folders])))
 
 
 @main.command(epilog="Example: mcp-tasks-conformance diff old/results.json reports/results.json")

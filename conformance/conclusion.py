@@ -86,10 +86,10 @@ def conclude(results: Results, options: dict[str, Any]) -> int:
     strict = bool(options.get("strict"))
     history = Path(options.get("history") or REPORTS / "history")
     writers: dict[str, Callable[[], str]] = {
-        "html": lambda: html.render(results),
+        "html": lambda: html.render(results, history=history),
         "json": lambda: json_text(results) + "\n",
         "junit": lambda: junit.render(results, strict=strict, history=history),
-        "markdown": lambda: markdown.render(results),
+        "markdown": lambda: markdown.render(results, history=history),
         "sarif": lambda: sarif.render(results, history=history),
         "badge": lambda: badge.render(results, options["badge"]),
     }
@@ -99,10 +99,10 @@ def conclude(results: Results, options: dict[str, Any]) -> int:
     if options.get("log"):
         from conformance.engine import log_with_pytest
 
-        log_with_pytest(results, options["log"])
+        log_with_pytest(results, options["log"], history)
     _add_to_step_summary(writers["markdown"])
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    say(summary_lines(results, width=_width(), colour=colour))
+    say(summary_lines(results, width=_width(), colour=colour, history=history))
     say("report: " + ", ".join(map(str, written_by(options))), err=True)
     status = exit_status(
         results, strict=strict, require_exercised=bool(options.get("require_exercised"))

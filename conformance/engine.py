@@ -16,6 +16,7 @@ import pytest
 
 from conformance import plugin
 from conformance.errors import SuiteBug
+from conformance.report.again import HISTORY
 from conformance.report.results import Results
 
 _EMPTY_INI = "[pytest]\naddopts =\n"
@@ -66,12 +67,13 @@ def _drive(plan: plugin.DrivePlan, workers: int, tell: Callable[[str], None]) ->
     return outcomes.skipped[0] if outcomes.skipped else ""
 
 
-def log_with_pytest(results: Results, path: Path) -> None:
+def log_with_pytest(results: Results, path: Path, history: Path = HISTORY) -> None:
     """Write pytest-html's own page of the rules, an item each: one file that needs no other.
+    ``history`` is the folder of the files that the evidence names.
 
     Raises ``SuiteBug``.
     """
-    plugin.use(plugin.JudgePlan(results))
+    plugin.use(plugin.JudgePlan(results, history))
     plugin.watch(_Page())
     html = ("-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin")
     to = (f"--html={path.resolve()}", "--self-contained-html")

@@ -25,6 +25,7 @@ from conformance.drive.running import Running
 from conformance.drive.scenario import Scenario, all_scenarios, chosen
 from conformance.drive.surroundings import Surroundings, surroundings_from_json
 from conformance.judge.verdict import PASS, WARN
+from conformance.report.again import HISTORY, again
 from conformance.report.results import Results, RuleResult
 from conformance.report.story import told
 from conformance.report.visible import visible
@@ -60,9 +61,10 @@ class DrivePlan:
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """What to log: results, made from a history before the items run."""
+    """What to log: results, made from a history before the items run, and its folder."""
 
     results: Results
+    history: Path = HISTORY
 
 
 Plan = DrivePlan | JudgePlan
@@ -107,7 +109,7 @@ def pytest_collection(session: pytest.Session) -> bool | None:
         ]
         config.stash[_DRIVING] = _Driving(plan, shares, process)
     else:
-        items = [RuleItem.make(session, rule) for rule in plan.results.rules]
+        items = [RuleItem.make(session, rule, plan) for rule in plan.results.rules]
     session.items = items
     session.testscollected = len(items)
     config.hook.pytest_collection_modifyitems(session=session, config=config, items=items)
@@ -211,16 +213,20 @@ class RuleItem(pytest.Item):
     """
 
     result: RuleResult
+    again: str
 
     @classmethod
-    def make(cls, session: pytest.Session, result: RuleResult) -> RuleItem:
+    def make(cls, session: pytest.Session, result: RuleResult, plan: JudgePlan) -> RuleItem:
         item: RuleItem = cls.from_parent(session, name=result.id)
         item.result = result
+        item.again = again(result, plan.results, plan.history)
         return item
 
     def runtest(self) -> None:
         result = self.result
-        self.add_report_section("call", "evidence", visible("\n".join(told(result)), keep="\n"))
+        self.add_report_section(
+            "call", "evidence", visible("\n".join(told(result, self.again)), keep="\n")
+        )
         if result.violated and result.expected:
             pytest.xfail(visible(f"known: {result.expectation or result.reason}"))
         if result.verdict == WARN:

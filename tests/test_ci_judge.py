@@ -209,3 +209,14 @@ def test_the_command_on_something_else(tmp_path: Path) -> None:
     ran = CliRunner().invoke(main, ["judge", str(tmp_path)])
     assert ran.exit_code == 2
     assert "is not a history" in ran.output
+
+
+def test_the_files_of_several_runs_are_named_from_the_folder_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = kept(tmp_path / "a" / "one", session())
+    kept(tmp_path / "a" / "other", session(), started="later")
+    monkeypatch.chdir(tmp_path)
+    command = ["judge", str(one), "a/other", "--junit", "junit.xml"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    assert 'file="a"' in Path("junit.xml").read_text()

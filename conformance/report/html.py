@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from markupsafe import Markup, escape
 
 from conformance.judge.rule import ADVICE, IMPLIED, LEVELS, MUST, SHOULD
 from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS, VERDICTS, WARN
+from conformance.report.again import HISTORY, again
 from conformance.report.evidence import Evidence
 from conformance.report.findings import (
     conclusion,
@@ -116,11 +118,16 @@ class _Room:
         return fits
 
 
-def render(results: Results) -> str:
-    """The report as the text of an HTML file, made from the results alone."""
+def render(results: Results, *, history: Path = HISTORY) -> str:
+    """The report as the text of an HTML file, made from the results alone. ``history`` is the
+    folder of the files that the evidence names."""
     room = _Room(_ROOM)
+
+    def shown(rule: RuleResult, told_by: str = "") -> ShownRule:
+        return _shown(rule, room, again(rule, results, history), told_by)
+
     told = {
-        finding.rule.id: _shown(finding.rule, room)
+        finding.rule.id: shown(finding.rule)
         for finding in (*findings(results), *findings(results, expected=True))
     }
     told_by = {
@@ -131,7 +138,7 @@ def render(results: Results) -> str:
     rules = [
         ShownRule(rule, (), "", rule.id)
         if rule.id in told
-        else _shown(rule, room, told_by.get(rule.id, ""))
+        else shown(rule, told_by.get(rule.id, ""))
         for rule in results.rules
     ]
     style, script = asset("report.css"), asset("report.js")
@@ -162,12 +169,12 @@ def render(results: Results) -> str:
     )
 
 
-def _shown(rule: RuleResult, room: _Room, told_by: str = "") -> ShownRule:
+def _shown(rule: RuleResult, room: _Room, reproducer: str, told_by: str) -> ShownRule:
     looks = groupby(rule.evidence, lambda evidence: evidence.observation)
     return ShownRule(
         rule,
         tuple(Look(tuple(map(room.exchange, look))) for _, look in looks),
-        room.reproducer(rule.reproduce),
+        room.reproducer(reproducer),
         told_by,
         picture(rule.life) if rule.life is not None and rule.life.steps else None,
     )

@@ -7,14 +7,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, WARN
+from conformance.report.again import HISTORY, again
 from conformance.report.results import Results, RuleResult
 from conformance.report.story import told
 from conformance.report.visible import visible
 
 
-def render(
-    results: Results, *, strict: bool = False, history: Path = Path("reports/history")
-) -> str:
+def render(results: Results, *, strict: bool = False, history: Path = HISTORY) -> str:
     """The results as JUnit XML. A warning is a failure only where ``strict``.
 
     Violations that the baseline names are skipped, with its reason. ``history`` is the folder
@@ -32,7 +31,7 @@ def render(
         suite.set("timestamp", _text(results.run.started.removesuffix("Z")))
         _add_properties(suite, results)
         for rule in rules:
-            _add_case(suite, rule, strict)
+            _add_case(suite, rule, told(rule, again(rule, results, history)), strict)
         suites.append(suite)
     _count(root, results.rules, strict)
     del root.attrib["skipped"]
@@ -73,7 +72,7 @@ def _add_properties(suite: ElementTree.Element, results: Results) -> None:
         ElementTree.SubElement(properties, "property", name=name, value=_text(value))
 
 
-def _add_case(suite: ElementTree.Element, rule: RuleResult, strict: bool) -> None:
+def _add_case(suite: ElementTree.Element, rule: RuleResult, story: list[str], strict: bool) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname=f"mcp-tasks.{_text(rule.topic)}", name=_text(rule.id)
     )
@@ -89,10 +88,10 @@ def _add_case(suite: ElementTree.Element, rule: RuleResult, strict: bool) -> Non
         failure = ElementTree.SubElement(
             case, "failure", message=_text(rule.reason), type=kind_of_failure
         )
-        failure.text = _text("\n".join(told(rule)))
+        failure.text = _text("\n".join(story))
     elif rule.verdict == WARN:
         output = ElementTree.SubElement(case, "system-out")
-        output.text = _text("\n".join((f"warning: {rule.reason}", *told(rule))))
+        output.text = _text("\n".join((f"warning: {rule.reason}", *story)))
 
 
 def _text(text: str) -> str:

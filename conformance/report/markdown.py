@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from conformance.judge.rule import LEVELS, MUST
 from conformance.judge.verdict import VERDICTS
+from conformance.report.again import HISTORY, again, shown_by_sequence
 from conformance.report.findings import Finding, conclusion, findings, not_exercised, summary_line
 from conformance.report.results import Results, RuleResult
 from conformance.report.visible import visible
@@ -15,9 +17,10 @@ _FINDINGS_SHOWN = 30
 _TEXT_LIMIT = 300
 
 
-def render(results: Results) -> str:
-    """The verdict, the findings with what was expected and what came, and what was not seen."""
-    return "\n".join((*_head(results), *_findings(results), *_unseen(results))) + "\n"
+def render(results: Results, *, history: Path = HISTORY) -> str:
+    """The verdict, the findings with what was expected and what came, and what was not seen.
+    ``history`` is the folder of the files that the evidence names."""
+    return "\n".join((*_head(results), *_findings(results, history), *_unseen(results))) + "\n"
 
 
 def _head(results: Results) -> Iterator[str]:
@@ -37,7 +40,7 @@ def _head(results: Results) -> Iterator[str]:
     yield ""
 
 
-def _findings(results: Results) -> Iterator[str]:
+def _findings(results: Results, history: Path) -> Iterator[str]:
     found = findings(results)
     known = findings(results, expected=True)
     if found:
@@ -45,6 +48,9 @@ def _findings(results: Results) -> Iterator[str]:
         yield ""
     for finding in found[:_FINDINGS_SHOWN]:
         yield from _finding(finding)
+        if shown_by_sequence(finding.rule):
+            replay = again(finding.rule, results, history).split("\n")[0]
+            yield f"  - again: {code(replay)}"
     if len(found) > _FINDINGS_SHOWN:
         yield f"- … and {len(found) - _FINDINGS_SHOWN} more"
     if found:

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from conformance.judge.verdict import FAIL
+from conformance.report.again import HISTORY, again, shown_by_sequence
 from conformance.report.evidence import Evidence
 from conformance.report.findings import Finding, findings
 from conformance.report.results import Results, RuleResult
@@ -25,7 +26,7 @@ VERSION = "2.1.0"
 _TEXT_LIMIT = 2000
 
 
-def render(results: Results, *, history: Path = Path("reports/history")) -> str:
+def render(results: Results, *, history: Path = HISTORY) -> str:
     """The results as SARIF. ``history`` is the folder that holds the files of the evidence."""
     log = {"$schema": SCHEMA, "version": VERSION, "runs": [_run(results, history)]}
     return json.dumps(log, ensure_ascii=False, indent=1) + "\n"
@@ -89,7 +90,7 @@ def _result(finding: Finding, index: dict[str, int], results: Results, history: 
         "ruleIndex": index[rule.id],
         "kind": "fail",
         "level": _level(rule),
-        "message": {"text": _message(finding)},
+        "message": {"text": _message(finding, results, history)},
         "locations": [_location(rule, finding.decisive, history)],
         # The same violation keeps its identity from run to run.
         "partialFingerprints": {"rule/v1": _digest((results.spec, rule.id))},
@@ -102,7 +103,7 @@ def _result(finding: Finding, index: dict[str, int], results: Results, history: 
     return result
 
 
-def _message(finding: Finding) -> str:
+def _message(finding: Finding, results: Results, history: Path) -> str:
     decisive = finding.decisive
     lines = [finding.rule.reason]
     if decisive is not None and decisive.expected:
@@ -111,6 +112,8 @@ def _message(finding: Finding) -> str:
         lines.append(f"Came: {decisive.found}")
     if decisive is not None:
         lines.append(f"Seen in {decisive.history}, exchange {decisive.exchange}")
+    if shown_by_sequence(finding.rule):
+        lines.append(f"Again: {again(finding.rule, results, history).splitlines()[0]}")
     if finding.also:
         lines.append(f"Not judged because of this: {', '.join(r.id for r in finding.also)}")
     return "\n".join(visible(line, _TEXT_LIMIT) for line in lines)

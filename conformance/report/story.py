@@ -8,13 +8,13 @@ from conformance.report.results import RuleResult
 from conformance.wire.parsing import dump_json
 
 
-def told(rule: RuleResult) -> list[str]:
+def told(rule: RuleResult, again: str) -> list[str]:
     """What a rule asks, the exchanges that show its verdict, and how to see it again."""
     lines = [f"{rule.id} ({rule.level}): {rule.title}", rule.source, ""]
     for evidence in rule.evidence:
         lines.extend(_exchange(evidence))
-    if rule.reproduce:
-        lines += ["", "To see it again:", rule.reproduce]
+    if again:
+        lines += ["", "To see it again:", again]
     return lines
 
 

@@ -10,12 +10,14 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TextIO
 
 import click
 
 from conformance.judge.rule import MUST
 from conformance.judge.verdict import FAIL
+from conformance.report.again import HISTORY, again, shown_by_sequence
 from conformance.report.findings import (
     Finding,
     conclusion,
@@ -101,12 +103,16 @@ class Progress:
 # ---- the summary ---------------------------------------------------------------------------
 
 
-def summary_lines(results: Results, *, width: int = 100, colour: bool = False) -> str:
-    """The violations, what was not exercised, and the counts in the last line."""
+def summary_lines(
+    results: Results, *, width: int = 100, colour: bool = False, history: Path = HISTORY
+) -> str:
+    """The violations, what was not exercised, and the counts in the last line. ``history`` is the
+    folder of the files that the evidence names."""
     page = _Page(width, colour)
     lines: list[str] = []
     for number, finding in enumerate(findings(results)):
-        lines += [*page.finding(finding, reproducer=number < _REPRODUCERS_SHOWN), ""]
+        shown = number < _REPRODUCERS_SHOWN or shown_by_sequence(finding.rule)
+        lines += [*page.finding(finding, again(finding.rule, results, history), shown=shown), ""]
     known = findings(results, expected=True)
     for finding in known:
         why = visible(finding.rule.expectation, _TEXT_LIMIT)
@@ -147,7 +153,7 @@ class _Page:
         indent = " " * (_LABEL + 2)
         return self.wrapped(text, indent, first=f"  {label:<{_LABEL}}") if text else []
 
-    def finding(self, finding: Finding, *, reproducer: bool) -> Iterator[str]:
+    def finding(self, finding: Finding, reproducer: str, *, shown: bool) -> Iterator[str]:
         rule = finding.rule
         mark = self.styled("FAIL", "red", bold=True)
         if rule.verdict != FAIL:
@@ -170,8 +176,8 @@ class _Page:
             yield from self.field("note", "intermittent: it did not come back when repeated")
         if finding.also:
             yield from self.field("also", f"not judged because of this: {names_of(finding.also)}")
-        if rule.reproduce:
-            yield from self._reproducer(rule.reproduce, shown=reproducer)
+        if reproducer:
+            yield from self._reproducer(reproducer, shown=shown)
 
     def _reproducer(self, text: str, *, shown: bool) -> Iterator[str]:
         lines = text.split("\n")

@@ -1,0 +1,34 @@
+"""How to see a violation again: as lines of curl, or by doing the sequence again that shows it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from conformance.report.results import Results, RuleResult
+from conformance.report.visible import visible
+
+# Where the files of the evidence are, unless it is said.
+HISTORY = Path("reports/history")
+# The file of a sequence that was found is called by the rule that it breaks.
+_FOUND = re.compile(r"(?:.*/)?sequences\.[a-z0-9-]+\.[a-z0-9.-]+\.jsonl")
+
+
+def shown_by_sequence(rule: RuleResult) -> bool:
+    """Whether it is a sequence that was found, which shows best that a rule is violated."""
+    return bool(rule.violated and rule.evidence and _FOUND.fullmatch(rule.evidence[0].history))
+
+
+def again(rule: RuleResult, results: Results, history: Path = HISTORY) -> str:
+    """Lines for a shell that show a violation again; empty where there are none. ``history`` is
+    the folder of the files that the evidence names.
+
+    Of a sequence every request matters, and curl lines would leave out some: it is done again.
+    """
+    if not shown_by_sequence(rule):
+        return rule.reproduce
+    file = history / visible(rule.evidence[0].history, 200)
+    replay = ["mcp-tasks-conformance", "replay", file.as_posix(), visible(results.target.url, 500)]
+    script = shlex.join(["bash", file.with_suffix(".sh").as_posix()])
+    return f"{shlex.join(replay)}\n# or, with curl alone: {script}"
