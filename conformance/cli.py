@@ -439,6 +439,10 @@ def _settings(options: dict[str, Any]) -> Any:
     return serving.Settings(**values)
 
 
+# Two callers, so that all is judged that needs a second one.
+_DEMO_TOKENS = {"alice": "token-of-alice", "bob": "token-of-bob"}
+
+
 @main.command(epilog="Example: mcp-tasks-conformance demo --html report.html")
 @run_options
 @judge_options
@@ -460,7 +464,7 @@ def demo(**given: Any) -> None:
         "host": "127.0.0.1",
         "port": 0,
         "store": None,
-        "token": (),
+        "token": [f"{caller}={token}" for caller, token in _DEMO_TOKENS.items()],
         "sse": given.pop("sse"),
         "rate_limit": False,
         "poll_interval": 100,
@@ -471,5 +475,6 @@ def demo(**given: Any) -> None:
     }
     with fixtures_module("serve").running(_settings(serve_options)) as url:
         say(f"reference server: {url}", err=True)
-        status = _run({**given, "url": url})
+        first, second = (f"Authorization: Bearer {token}" for token in _DEMO_TOKENS.values())
+        status = _run({**given, "url": url, "header": [first], "other_header": [second]})
     sys.exit(status)

@@ -83,13 +83,16 @@ server_options = _options(
     reaching_options,
     click.option("--spec", metavar="REVISION", help="Revision to judge by.  [default: 2026-07-28]"),
 )
-run_options = _options(
+service_options = _options(
     click.option(
         "--replica", multiple=True, metavar="URL", help="Another URL of the same service."
     ),
     click.option(
         "--restart-command", metavar="COMMAND", help="Restarts the server on the same store."
     ),
+)
+run_options = _options(
+    service_options,
     click.option(
         "--only",
         multiple=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,13 @@ import click
 
 from conformance.conclusion import check_writable, say
 from conformance.errors import NothingToJudge, UsageError
-from conformance.options import REPORTS, reaching_options, target_from, with_profile
+from conformance.options import (
+    REPORTS,
+    reaching_options,
+    service_options,
+    target_from,
+    with_profile,
+)
 
 if TYPE_CHECKING:
     from conformance.checking import Checked
@@ -33,6 +39,7 @@ _FILE = click.Path(path_type=Path)
     "--spec", metavar="REVISION", help="From which one.  [default: each that the server speaks]"
 )
 @reaching_options
+@service_options
 @click.option(
     "--effort",
     type=click.Choice(["quick", "standard", "thorough"]),
@@ -57,21 +64,23 @@ def upgrade(context: click.Context, /, **_: Any) -> None:
         "markdown": options.get("markdown"),
     }
     check_writable({"html": paths["html"], "json_": paths["json"], "markdown": paths["markdown"]})
-    told = _told(options)
-    _write(told, {kind: path for kind, path in paths.items() if path is not None})
+    written = {kind: path for kind, path in paths.items() if path is not None}
+    told = _told(options, written.values())
+    _write(told, written)
     sys.exit(0 if told.upgrade.ready else 1)
 
 
-def _told(options: dict[str, Any]) -> Told:
+def _told(options: dict[str, Any], replaces: Iterable[Path]) -> Told:
     from conformance.report.terminal import Progress
-    from conformance.run import Telling
+    from conformance.run import Telling, remove
 
+    target = target_from(options)
+    # Whatever becomes of this, what was told before is not told of it.
+    remove(replaces)
     progress = Progress(sys.stderr)
     telling = Telling(progress.doing, progress.exchanged)
     try:
-        return told_of(
-            target_from(options), old=options.get("spec"), new=options.get("new"), telling=telling
-        )
+        return told_of(target, old=options.get("spec"), new=options.get("new"), telling=telling)
     finally:
         progress.done()
 

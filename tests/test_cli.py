@@ -443,6 +443,12 @@ def test_the_demo(folder: Path) -> None:
     assert bad.status == 1, bad
 
 
+def test_the_demo_has_a_second_caller(folder: Path) -> None:
+    finished = command("demo", "--only", "security.foreign-get", "--effort", "quick")
+    assert finished.status == 0, finished
+    assert "token-of" not in (folder / "reports" / "results.json").read_text()
+
+
 # ---- what an earlier run said ----------------------------------------------------------------
 
 

@@ -211,3 +211,17 @@ def test_a_revision_that_it_speaks_already_is_no_upgrade(tmp_path: Path) -> None
         status, _, output = run(url, tmp_path, "--to", NEWER)
     assert status == 2
     assert "name another revision" in output
+
+
+def test_it_takes_what_its_report_says_to_pass(tmp_path: Path) -> None:
+    options = ("--replica", "http://127.0.0.1:9/mcp", "--restart-command", "true")
+    status, _, output = run("http://127.0.0.1:9/mcp", tmp_path, *options)
+    assert status == 2
+    assert "was given already" in output
+
+
+def test_what_was_told_before_does_not_stay(tmp_path: Path) -> None:
+    (tmp_path / "u.html").write_text("earlier")
+    status, record, _ = run("http://127.0.0.1:9/mcp", tmp_path)
+    assert (status, record) == (3, {})
+    assert not (tmp_path / "u.html").exists()

@@ -12,7 +12,7 @@ import click
 
 from conformance.conclusion import say
 from conformance.errors import UsageError
-from conformance.options import server_options, target_from, with_profile
+from conformance.options import server_options, service_options, target_from, with_profile
 
 if TYPE_CHECKING:
     from conformance.certification.certificate import Certified, Run
@@ -33,8 +33,7 @@ _CERTIFICATE = Path("certificate.json")
 @click.option("--profile", metavar="NAME", help="What has to be shown.  [default: 2026-07-28]")
 @click.option("--out", type=_FILE, metavar="PATH", help="The file.  [default: certificate.json]")
 @server_options
-@click.option("--replica", multiple=True, metavar="URL", help="Another URL of the same service.")
-@click.option("--restart-command", metavar="COMMAND", help="Restarts the server on the same store.")
+@service_options
 @click.pass_context
 def certify(context: click.Context, /, **_: Any) -> None:
     """Run a frozen profile against the server at URL, and sign what it showed.
