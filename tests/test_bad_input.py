@@ -224,6 +224,7 @@ def test_the_protocol_before_this_one() -> None:
         finished = command("run", url)
     assert finished.status == 3
     assert "speaks MCP 2025-11-25 with the initialize handshake" in finished.complaint
+    assert "pass --spec 2025-11-25" in finished.complaint
 
 
 @pytest.fixture(scope="module")

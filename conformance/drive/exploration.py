@@ -16,6 +16,7 @@ from conformance.specification.names import (
     MISSING_CAPABILITY,
     UNSUPPORTED_VERSION,
 )
+from conformance.specification.revisions import REVISIONS
 from conformance.target.permission import may_call
 from conformance.target.target import FIXTURE_TOOLS, Target
 from conformance.wire.exchange import Exchange, JsonObject
@@ -129,9 +130,10 @@ async def _complain_about_era(driver: Driver, discovered: Exchange, url: str) ->
         if isinstance(tools, list):
             return  # it serves requests of this revision, though it cannot be discovered
     if legacy is not None:
+        advice = f"; pass --spec {legacy} to judge its tasks" if legacy in REVISIONS else ""
         raise NothingToJudge(
             f"{url} speaks MCP {legacy} with the initialize handshake, not {driver.target.spec}:"
-            " there is nothing of the Tasks extension to judge"
+            f" there is nothing of the Tasks extension to judge{advice}"
         )
     if discovered.error is not None:
         message = str(discovered.error.get("message", ""))[:120]
