@@ -47,6 +47,13 @@ def test_a_run_of_few_rules_searches_where_it_is_said_how_long(
     assert asked_for(monkeypatch, "--only", "input.ack-empty", "--for", "10s")
 
 
+def test_how_long_to_search_may_stand_in_the_profile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "conformance.toml").write_text('for = "10s"\nonly = ["input.ack-empty"]\n')
+    assert asked_for(monkeypatch)
+
+
 def test_sequences_are_searched_for_the_rules_that_were_chosen(tmp_path: Path) -> None:
     rules = selected_rules(["cancellation.ack-empty"])
     with two_callers(effort="quick", seed=5) as target, extent("quick", plans=2, seconds=30.0):

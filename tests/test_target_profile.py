@@ -23,6 +23,7 @@ spec = "2026-07-28"
 only = ["polling"]
 skip = ["polling.timestamps"]
 effort = "quick"
+for = "10m"
 max-wait = 20
 seed = 7
 workers = 2

@@ -35,6 +35,7 @@ KEYS: dict[str, type] = {
     "only": list,
     "skip": list,
     "effort": str,
+    "for": str,
     "max-wait": float,
     "seed": int,
     "workers": int,
