@@ -24,6 +24,7 @@ from conformance.options import (
     REPORTS,
     history_option,
     judge_options,
+    max_wait_option,
     report_options,
     run_options,
     server_options,
@@ -448,12 +449,7 @@ _DEMO_TOKENS = {"alice": "token-of-alice", "bob": "token-of-bob"}
 @judge_options
 @report_options
 @history_option
-@click.option(
-    "--max-wait",
-    type=click.FloatRange(min=0.5, max=3600),
-    metavar="SECONDS",
-    help="Longest wait.  [default: 30]",
-)
+@max_wait_option
 @click.option("--sse", is_flag=True, help="The reference server answers as event streams.")
 @click.option("--fault", metavar="NAME", help="The reference server is wrong in one thing.")
 def demo(**given: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,11 @@ def check_writable(options: dict[str, Any]) -> None:
     paths = written_by(options)
     if options.get("update_baseline") and options.get("baseline"):
         paths.append(options["baseline"])
+    check_paths(paths)
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Raise ``UsageError`` for a file that cannot be written. None is changed."""
     for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return add
 
 
-reaching_options = _options(
+calling_options = _options(
     click.option(
         "--header", multiple=True, metavar="'NAME: VALUE'", help="Sent with each request."
     ),
@@ -67,18 +67,19 @@ reaching_options = _options(
         help="Which other tools may be.  [default: safe]",
     ),
     click.option(
-        "--max-wait",
-        type=click.FloatRange(min=0.5, max=3600),
-        metavar="SECONDS",
-        help="Longest wait.  [default: 30]",
-    ),
-    click.option(
         "--config",
         type=_FILE,
         metavar="FILE",
         help="A profile.  [default: conformance.toml]",
     ),
 )
+max_wait_option = click.option(
+    "--max-wait",
+    type=click.FloatRange(min=0.5, max=3600),
+    metavar="SECONDS",
+    help="Longest wait.  [default: 30]",
+)
+reaching_options = _options(calling_options, max_wait_option)
 server_options = _options(
     reaching_options,
     click.option("--spec", metavar="REVISION", help="Revision to judge by.  [default: 2026-07-28]"),

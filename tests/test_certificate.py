@@ -565,11 +565,26 @@ def test_wrong_command_lines(small: Profile, tmp_path: Path) -> None:
     private, _ = keys(tmp_path)
     decided = command("certify", URL, "--key", private, "--profile", "small", "--max-wait", "3")
     assert decided.exit_code == 2
-    assert "--max-wait is decided by the profile small" in decided.output
+    assert "No such option" in decided.output
+    told = command("certify", "--help").output
+    assert "--tool" in told
+    assert "--spec" not in told
+    assert "--max-wait" not in told
     assert command("certify", URL, "--key", private, "--profile", "none").exit_code == 2
     assert command("certify", "--key", private, "--profile", "small").exit_code == 2
     assert command("certify", URL, "--key", tmp_path / "absent").exit_code == 2
     assert command("verify", tmp_path / "absent.json").exit_code == 2
+
+
+def test_where_the_certificate_cannot_be_written_no_run_is_made(
+    small: Profile, tmp_path: Path
+) -> None:
+    private, _ = keys(tmp_path)
+    out = private / "certificate.json"
+    ran = command("certify", URL, "--key", private, "--profile", "small", "--out", out)
+    assert ran.exit_code == 2
+    assert f"cannot write {out}" in ran.output
+    assert "run 1 of" not in ran.output
 
 
 # The digest of each published profile. An entry is added for a new file; none is changed.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.conclusion import say
+from conformance.conclusion import check_paths, say
 from conformance.errors import UsageError
-from conformance.options import server_options, service_options, target_from, with_profile
+from conformance.options import calling_options, service_options, target_from, with_profile
 
 if TYPE_CHECKING:
     from conformance.certification.certificate import Certified, Run
@@ -32,7 +32,7 @@ _CERTIFICATE = Path("certificate.json")
 )
 @click.option("--profile", metavar="NAME", help="What has to be shown.  [default: 2026-07-28]")
 @click.option("--out", type=_FILE, metavar="PATH", help="The file.  [default: certificate.json]")
-@server_options
+@calling_options
 @service_options
 @click.pass_context
 def certify(context: click.Context, /, **_: Any) -> None:
@@ -49,8 +49,8 @@ def certify(context: click.Context, /, **_: Any) -> None:
 
     options = with_profile(context)
     profile = profile_named(options["profile"] or DEFAULT_PROFILE)
-    _check_free(context, profile)
     out = options["out"] or _CERTIFICATE
+    check_paths([out])
     key = signing_key_from(options["key"])
     target = target_from({**options, "spec": profile.spec, "max_wait": profile.max_wait})
     target = replace(target, effort=profile.effort)
@@ -66,13 +66,6 @@ def certify(context: click.Context, /, **_: Any) -> None:
         say(f"not certified by {profile.name}: {len(found)} problems ({rules})")
         sys.exit(1)
     say(f"certified by {profile.name}: {rules}; written to {out}")
-
-
-def _check_free(context: click.Context, profile: Profile) -> None:
-    for name in ("spec", "max_wait"):
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} is decided by the profile {profile.name}: leave it out")
 
 
 def _runs(target: Target, profile: Profile, folder: Path, options: dict[str, Any]) -> list[Run]:
