@@ -6,9 +6,11 @@ What is slow to import is imported by the command that needs it: ``--help`` is i
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import io
 import os
+import socket
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
@@ -334,6 +336,14 @@ def doctor(context: click.Context, /, **_: Any) -> None:
     sys.exit(3 if any(finding.mark == "problem" for finding in findings) else 0)
 
 
+def _only_one(_: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
+    """The last of several would be served, and the others forgotten."""
+    if len(names) > 1:
+        option = parameter.opts[0]
+        raise UsageError(f"{option} is given {len(names)} times: a server is of one kind, give one")
+    return names[0] if names else None
+
+
 @main.command(epilog="Example: mcp-tasks-conformance serve --port 8000 --fault handle-nested")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve at.")
 @click.option(
@@ -380,8 +390,12 @@ def doctor(context: click.Context, /, **_: Any) -> None:
     show_default=True,
     help="What to speak; both: on the same URL.",
 )
-@click.option("--fault", metavar="NAME", help="Be wrong in one thing.")
-@click.option("--variant", metavar="NAME", help="Be different, and right.")
+@click.option(
+    "--fault", multiple=True, callback=_only_one, metavar="NAME", help="Be wrong in one thing."
+)
+@click.option(
+    "--variant", multiple=True, callback=_only_one, metavar="NAME", help="Be different, and right."
+)
 @click.option("--list-faults", is_flag=True, help="List the faults and end.")
 @click.option("--list-variants", is_flag=True, help="List the variants and end.")
 def serve(**options: Any) -> None:
@@ -399,8 +413,20 @@ def serve(**options: Any) -> None:
     settings = _settings(options)
     try:
         fixtures_module("serve").serve(settings, say)
-    except (OSError, ValueError, sqlite3.Error) as error:
-        raise UsageError(f"cannot serve ({error}): `--port 0` takes any free port") from None
+    except sqlite3.Error as error:
+        raise UsageError(f"cannot serve: --store {options['store']}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"cannot serve ({error}): {_advice(error, options['host'])}") from None
+    except ValueError as error:
+        raise UsageError(f"cannot serve: {error}") from None
+
+
+def _advice(error: OSError, host: str) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return f"--host {host} should be an address of this machine"
+    if error.errno in (errno.EADDRINUSE, errno.EACCES):
+        return "`--port 0` takes any free port"
+    return "are --host, --port and --store right?"
 
 
 def _settings(options: dict[str, Any]) -> Any:
@@ -451,7 +477,13 @@ _DEMO_TOKENS = {"alice": "token-of-alice", "bob": "token-of-bob"}
 @history_option
 @max_wait_option
 @click.option("--sse", is_flag=True, help="The reference server answers as event streams.")
-@click.option("--fault", metavar="NAME", help="The reference server is wrong in one thing.")
+@click.option(
+    "--fault",
+    multiple=True,
+    callback=_only_one,
+    metavar="NAME",
+    help="The reference server is wrong in one thing.",
+)
 def demo(**given: Any) -> None:
     """Serve the reference server on a free port and run against it."""
     from conformance.places import fixtures_module

@@ -435,6 +435,26 @@ def test_a_store_that_is_none(folder: Path) -> None:
     assert "cannot serve" in finished.complaint
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--store", "absent/store"), "--store absent/store: unable to open"),
+        (("--host", "192.0.2.7"), "--host 192.0.2.7 should be an address of this machine"),
+        (("--fault", FAULT, "--variant", "answers-as-streams"), "not both"),
+        (("--fault", "no-such", "--fault", FAULT), "--fault is given 2 times"),
+        (
+            ("--variant", "answers-as-streams", "--variant", "answers-as-streams"),
+            "--variant is given 2 times",
+        ),
+    ],
+)
+def test_what_cannot_be_served_is_named(options: tuple[str, ...], problem: str) -> None:
+    finished = command("serve", "--port", 0, *options)
+    assert finished.status == 2
+    assert problem in finished.complaint
+    assert "--port 0" not in finished.complaint
+
+
 def test_the_demo(folder: Path) -> None:
     good = command("demo", *ONLY)
     assert good.status == 0, good
