@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from conformance.drive.driver import Driver, OutOfTime, ServerGone
 from conformance.drive.manners import manner_of
 from conformance.drive.running import in_event_loop, new_session, new_wire, redactor_of
 from conformance.drive.surroundings import Surroundings
@@ -18,8 +19,8 @@ from conformance.errors import NothingToJudge, UsageError
 from conformance.run import circumstances_of
 from conformance.specification.names import EXTENSION
 from conformance.specification.revisions import DISCOVER, INITIALIZE, revision_named
-from conformance.target.target import Target
-from conformance.wire.exchange import JsonObject
+from conformance.target.target import SECOND, Target
+from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import HistoryWriter
 from conformance.wire.parsing import dump_json
 
@@ -62,26 +63,42 @@ def wait_for(url: str, seconds: float) -> bool:
 def examine(target: Target) -> list[Finding]:
     """Look at a server without calling any tool."""
     try:
-        found, listed = in_event_loop(_look, target)
+        found, listed, other = in_event_loop(_look, target)
     except NothingToJudge as error:
         return [Finding("problem", "server", str(error))]
     redactor = redactor_of(target)
     return [
         Finding(finding.mark, redactor.text(finding.what), redactor.text(finding.text))
-        for finding in (*_server_findings(target, found), *_tool_findings(target, found, listed))
+        for finding in (
+            *_server_findings(target, found),
+            _caller_finding(target, other),
+            *_tool_findings(target, found, listed),
+        )
     ]
 
 
-async def _look(target: Target) -> tuple[Surroundings, list[JsonObject]]:
+async def _look(target: Target) -> tuple[Surroundings, list[JsonObject], Exchange | None]:
+    """What the first caller sees, and how a request of the second one was answered."""
     with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
         async with new_wire(target) as wire:
             session = new_session(target, Surroundings(), wire, seconds=_SECONDS)
             writer = HistoryWriter(Path(folder) / "doctor.jsonl", circumstances_of(target, ""))
             try:
                 manner = manner_of(target.spec)
-                return await manner.look(manner.driver_class(session, "doctor", writer))
+                driver = manner.driver_class(session, "doctor", writer)
+                found, listed = await manner.look(driver)
+                return found, listed, await _asked_by_other(driver)
             finally:
                 writer.close()
+
+
+async def _asked_by_other(driver: Driver) -> Exchange | None:
+    if not driver.target.other_headers:
+        return None
+    try:
+        return await driver.list_tools(caller=SECOND, connection="other", seconds=_SECONDS / 4)
+    except (ServerGone, OutOfTime):
+        return None
 
 
 def _server_findings(target: Target, found: Surroundings) -> Iterator[Finding]:
@@ -96,9 +113,15 @@ def _server_findings(target: Target, found: Surroundings) -> Iterator[Finding]:
         yield Finding("ok", what, f"{where} is advertised")
     else:
         yield Finding("problem", what, f"{where} is not advertised")
-    yield Finding(
-        "ok", "callers", "two" if target.other_headers else "one (--other-header adds another)"
-    )
+
+
+def _caller_finding(target: Target, other: Exchange | None) -> Finding:
+    if not target.other_headers:
+        return Finding("ok", "callers", "one (--other-header adds another)")
+    if other is not None and other.result is not None:
+        return Finding("ok", "callers", "two")
+    came = other.outcome if other is not None else "no answer"
+    return Finding("problem", "callers", f"the second is refused ({came}): check --other-header")
 
 
 def _tool_findings(

@@ -176,7 +176,11 @@ async def look_around(
         try:
             telling.doing("looking at the server")
             found, listed = await manner.look(driver)
-            uses = planned(target, found, listed)
+            try:
+                uses = planned(target, found, listed)
+            except UsageError as error:
+                # It names tools as the server does, who may say anything.
+                raise UsageError(redactor_of(target).text(str(error))) from None
             if uses:
                 telling.doing(f"trying {len(uses)} tools")
             uses = await manner.try_tools(driver, uses, listed, telling.doing)

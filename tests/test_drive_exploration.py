@@ -24,6 +24,7 @@ from conformance.target.target import Target, named_tool, target_of
 from conformance.wire.history import HistoryWriter
 from fixtures.serve import Settings, running
 from tests import subjects
+from tests.driving import FIRST_HEADERS, OTHER_HEADERS, TOKENS
 from tests.sockets import Answer, Listening, Writer, listening, response, saying
 
 PATIENCE = 40.0
@@ -410,6 +411,31 @@ def test_the_doctor_tells_of_a_tool_that_there_is_not() -> None:
     assert "did you mean 'safe'" in problem
 
 
+def test_the_doctor_names_the_tools_that_there_are() -> None:
+    findings, _ = examined(server(LISTED), tools=(named_tool("quite-another"),))
+    (problem,) = problems(findings)
+    assert problem.endswith("it lists dangerous, odd, safe")
+
+
+def test_the_doctor_asks_as_the_second_caller_too() -> None:
+    with running(Settings(tokens=TOKENS)) as url:
+        well = examine(target_of(url, headers=FIRST_HEADERS, other_headers=OTHER_HEADERS))
+        wrong = (("Authorization", "Bearer nobody-77"),)
+        ill = examine(target_of(url, headers=FIRST_HEADERS, other_headers=wrong))
+    assert Finding("ok", "callers", "two") in well
+    (problem,) = problems(ill)
+    assert "the second is refused (" in problem
+    assert "HTTP 401" in problem
+    assert "--other-header" in problem
+
+
+def test_the_doctor_asks_a_server_of_sessions_as_the_second_caller_too() -> None:
+    with running(Settings(tokens=TOKENS, revision="2025-11-25")) as url:
+        for given, right in ((OTHER_HEADERS, True), ((("Authorization", "Bearer no"),), False)):
+            target = target_of(url, headers=FIRST_HEADERS, other_headers=given, spec="2025-11-25")
+            assert (problems(examine(target)) == []) is right
+
+
 def test_the_doctor_is_brief_about_a_thousand_tools() -> None:
     tools = [tool(f"tool-{number}") for number in range(1000)]
     findings, _ = examined(server({**LISTED, "tools/list": {"tools": tools}}))
@@ -470,7 +496,9 @@ def test_named_tools_come_first_and_once() -> None:
 def test_a_tool_that_is_not_listed_is_told() -> None:
     with pytest.raises(UsageError, match="did you mean 'greet'"):
         plan("gret")
-    with pytest.raises(UsageError, match="the server lists no such tool; `doctor` shows"):
+    with pytest.raises(
+        UsageError, match="the server lists no such tool; it lists a, bare, greet, odd"
+    ):
         plan("zzz")
 
 

@@ -119,6 +119,17 @@ def test_what_the_doctor_says(tmp_path: Path) -> None:
     assert leaks([TOKEN], finished, tmp_path) == []
 
 
+def test_what_is_said_of_a_tool_that_there_is_not(tmp_path: Path) -> None:
+    with echoing() as url:
+        finished = done(
+            "run", url, "--header-env", "Authorization=TOKEN", "--tool", "quite-another",
+            folder=tmp_path, environment={"TOKEN": f"Bearer {TOKEN}"},
+        )  # fmt: skip
+    assert finished.status == 2, finished
+    assert "the server lists no such tool" in finished.complaint
+    assert leaks([TOKEN], finished, tmp_path) == []
+
+
 class _Watching:
     """Reads the command lines of a process and of those it starts, until it ends."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -19,6 +19,7 @@ from conformance.wire.exchange import JsonObject
 
 _TOOLS_TRIED = {"quick": 16, "standard": 32, "thorough": 200}
 _TRIED_AT_ONCE = 12
+_NAMES_TOLD = 10
 
 Tell = Callable[[str], None]
 
@@ -33,7 +34,7 @@ def planned(target: Target, found: Surroundings, listed: list[JsonObject]) -> li
     for named in target.tools:
         if schemas and named.name not in schemas:
             close = get_close_matches(named.name, schemas, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "`doctor` shows those it lists"
+            hint = f"did you mean {close[0]!r}?" if close else _names(schemas)
             raise UsageError(f"--tool {named.name!r}: the server lists no such tool; {hint}")
         schema = schemas.get(named.name, {})
         arguments = named.arguments
@@ -52,6 +53,12 @@ def planned(target: Target, found: Surroundings, listed: list[JsonObject]) -> li
             how = "recognised" if name in FIXTURE_TOOLS else "observed"
             uses.append(ToolUse(name, arguments, _mapping(schemas[name]), (), how))
     return uses
+
+
+def _names(tools: Collection[str]) -> str:
+    """The first of them, in words."""
+    more = f" and {len(tools) - _NAMES_TOLD} more" if len(tools) > _NAMES_TOLD else ""
+    return f"it lists {', '.join(sorted(tools)[:_NAMES_TOLD])}{more}"
 
 
 def _arguments_or_none(schema: object, seed: int) -> JsonObject | None:
