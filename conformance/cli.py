@@ -272,7 +272,10 @@ def diff(old: Path, new: Path, form: str) -> None:
 def rules(
     rule_id: str | None, spec: str | None, between: tuple[str, str] | None, as_json: bool
 ) -> None:
-    """List the catalogue, or explain one RULE."""
+    """List the catalogue, or explain one RULE.
+
+    RULE may be a topic, such as polling: its rules are listed.
+    """
     from conformance.judge.rule import catalogue
     from conformance.report.listing import as_json_text, explained, listed
 

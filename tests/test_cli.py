@@ -277,6 +277,9 @@ def test_the_catalogue() -> None:
     assert last_line(listed).endswith("`rules ID` explains one")
     rules = json.loads(command("rules", "--json").output)
     assert last_line(listed).startswith(f"{len(rules)} rules")
+    topic = command("rules", "polling")
+    assert {line for line in topic.output.splitlines() if line.isalpha()} == {"polling"}
+    assert "RULE may be a topic" in command("rules", "--help").output
     explained = command("rules", "polling.unknown-id")
     assert explained.output.startswith("polling.unknown-id: ")
     topic = json.loads(command("rules", "polling", "--json").output)
