@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.certification.commands import certify, verify
-from conformance.conclusion import check_writable, conclude, expected_by, say, written_by
+from conformance.conclusion import check_writable, conclude, expected_by, say, tell, written_by
 from conformance.errors import ConformanceError, Interrupted, SuiteBug, UsageError
 from conformance.options import (
     REPORTS,
@@ -286,7 +286,10 @@ def rules(
         from conformance.report.revisions import difference_json, difference_text
 
         difference = compare_revisions(*between)
-        say(difference_json(difference) if as_json else difference_text(difference))
+        if as_json:
+            say(difference_json(difference))
+        else:
+            tell(difference_text(difference))
         return
     chosen = catalogue(spec or DEFAULT_REVISION)
     if rule_id:
@@ -296,9 +299,9 @@ def rules(
     if as_json:
         say(as_json_text(chosen.values()))
     elif rule_id in chosen:
-        say(explained(chosen[rule_id]))
+        tell(explained(chosen[rule_id]))
     else:
-        say(listed(chosen.values()))
+        tell(listed(chosen.values()))
 
 
 main.add_command(replay)

@@ -155,6 +155,14 @@ def say(text: str, *, err: bool = False) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def tell(text: str) -> None:
+    """Print for people: on a terminal, or where it is said how wide that is, in lines that fit. A
+    pipe gets the lines whole."""
+    from conformance.report.wrapping import hung
+
+    say(hung(text, _width() if sys.stdout.isatty() or "COLUMNS" in os.environ else None))
+
+
 def _width() -> int:
     return max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
 

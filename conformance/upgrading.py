@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.conclusion import check_writable, say
+from conformance.conclusion import check_writable, say, tell
 from conformance.errors import NothingToJudge, UsageError
 from conformance.options import (
     REPORTS,
@@ -177,5 +177,5 @@ def _write(told: Told, paths: dict[str, Path]) -> None:
     }
     for kind, path in paths.items():
         write_text(path, writers[kind](told))
-    say(report.text(told))
+    tell(report.text(told))
     say("report: " + ", ".join(map(str, paths.values())), err=True)

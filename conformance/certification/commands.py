@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.conclusion import check_paths, say
+from conformance.conclusion import check_paths, say, tell
 from conformance.errors import UsageError
 from conformance.options import calling_options, service_options, target_from, with_profile
 
@@ -58,7 +58,7 @@ def certify(context: click.Context, /, **_: Any) -> None:
         runs = _runs(target, profile, Path(folder), options)
         found = problems(profile, [run.results for run in runs])
         for problem in found:
-            say(visible(problem, 600))
+            tell(visible(problem, 600))
         if not found:
             write_text(out, issue(profile, runs, key))
     rules = f"{len(profile.required)} required rules, {len(profile.seeds)} runs"
@@ -123,13 +123,13 @@ def _tell(certified: Certified, *, given: bool) -> None:
     first = certified.runs[0]
     profile = certified.profile
     untested = [rule for rule in profile.where_offered if rule not in certified.passed]
-    say(f"server     {visible(first.target.name, 200)} at {visible(first.target.url, 500)}")
-    say(f"profile    {profile.name}, version {profile.version}, revision {profile.spec}")
+    tell(f"server     {visible(first.target.name, 200)} at {visible(first.target.url, 500)}")
+    tell(f"profile    {profile.name}, version {profile.version}, revision {profile.spec}")
     runs = ", ".join(f"{run.run.started} (seed {run.run.seed})" for run in certified.runs)
-    say(f"runs       {runs}")
-    say(f"passed     {len(certified.passed)} rules in every run")
+    tell(f"runs       {runs}")
+    tell(f"passed     {len(certified.passed)} rules in every run")
     if untested:
-        say(f"not seen   {', '.join(untested)}")
+        tell(f"not seen   {', '.join(untested)}")
     whose = "the key given" if given else "the key in the file: pass --key to know whose it is"
-    say(f"signed by  {certified.key} ({whose})")
-    say("genuine: the histories, judged again, give the same verdicts")
+    tell(f"signed by  {certified.key} ({whose})")
+    tell("genuine: the histories, judged again, give the same verdicts")
