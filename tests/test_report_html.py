@@ -89,6 +89,12 @@ def test_the_first_lines_say_who_and_what(page: Page) -> None:
     assert "--other-header" in header
 
 
+def test_an_option_is_not_broken_after_its_dashes() -> None:
+    text = render(sample())
+    assert '<span class="option">--other-header</span>' in text
+    assert ".option { white-space: nowrap; }" in text
+
+
 def test_links_within_the_page_lead_somewhere(page: Page) -> None:
     inner = [href[1:] for href in page.values("href") if href.startswith("#")]
     assert inner

@@ -159,6 +159,12 @@ def test_the_page_escapes_what_the_server_says() -> None:
     assert "<script" not in page
 
 
+def test_the_page_has_no_empty_section() -> None:
+    made = upgrade({NEWER: judgement(NEWER, {})}, NEWER, "draft")
+    assert "Words of the protocol" not in html(Told(made, "it", "http://127.0.0.1:8000/mcp", ""))
+    assert "Words of the protocol" in html(told())
+
+
 # ---- the command, on real servers ------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from conformance.report.visible import visible
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TEXT_LIMIT = 1000
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])")
 
 
 @functools.cache
@@ -52,12 +53,21 @@ def _shown_text(text: object, limit: int = _TEXT_LIMIT) -> str:
 
 
 def _prose(text: str, limit: int = _TEXT_LIMIT) -> Markup:
-    """Text with what stands between backticks as code."""
+    """Text with what stands between backticks as code, and options of ours in one piece."""
     parts = visible(text, limit).split("`")
     if len(parts) % 2 == 0:
-        return escape("`".join(parts))
+        return _whole_options("`".join(parts))
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
+        Markup("<code>{}</code>").format(part) if index % 2 else _whole_options(part)
+        for index, part in enumerate(parts)
+    )
+
+
+def _whole_options(text: str) -> Markup:
+    """Text whose lines do not end after the dashes of an option."""
+    parts = _OPTION.split(text)
+    return Markup("").join(
+        Markup('<span class="option">{}</span>').format(part) if index % 2 else escape(part)
         for index, part in enumerate(parts)
     )
 

@@ -216,6 +216,7 @@ def html(told: Told) -> str:
     return template("upgrade.html.jinja").render(
         told=told,
         kinds=KINDS,
+        words_move=any(names.come or names.go for _, names in told.upgrade.difference.words),
         words_of=WORDS_OF,
         style_of=_STYLE_OF,
         today_words=_TODAY_WORDS,
