@@ -62,6 +62,9 @@ def run(*command: str) -> int:
 def main(arguments: list[str]) -> int:
     task, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if task == "run":
+        if rest and not rest[0].startswith(("-", "http://", "https://")):
+            say(f"a URL begins with http:// or https://: did you mean http://{rest[0]} ?")
+            return 2
         set_up()
         has_url = any(word.startswith(("http://", "https://")) for word in rest)
         if not has_url:
