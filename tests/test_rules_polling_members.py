@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,6 +162,11 @@ class TestUpdatedAtMonotonic:
         verdict = judged(self.rule, *calls)
         assert verdict.verdict == FAIL
         assert "went back" in verdict.reason
+
+    def test_another_replica_may_learn_of_a_change_late(self) -> None:
+        late = replace(with_times(updated=second(1)), replica=1)
+        calls = (creation("t"), with_times(updated=second(1)), with_times(updated=second(9)), late)
+        assert judged(self.rule, *calls).verdict == PASS
 
     def test_reads_that_overlap_prove_nothing(self) -> None:
         made = creation("t", started=1.0)

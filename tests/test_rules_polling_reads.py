@@ -483,6 +483,12 @@ class TestLargeResult:
         )
         assert verdict_of(catalogue()[self.rule], named).verdict == FAIL
 
+    def test_an_answer_beyond_limits_of_the_suite_is_not_judged(self) -> None:
+        deep = '{"jsonrpc": "2.0", "id": 1, "result": ' + "[" * 200 + f'"{LONG}"' + "]" * 200 + "}"
+        verdict = judged(self.rule, creation("t"), self.unread(body=deep))
+        assert verdict.verdict == NOT_EXERCISED
+        assert "limit of the suite" in verdict.reason
+
     @pytest.mark.parametrize("kind", ["timeout", "too-large", "interrupted"])
     def test_an_answer_the_suite_did_not_read_to_its_end_is_not_judged(self, kind: str) -> None:
         stopped = self.unread(body=LONG, fault=Fault(kind, "stopped"), status=200)

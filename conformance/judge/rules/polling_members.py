@@ -173,6 +173,8 @@ def _going_back(shown: list[Sighting]) -> Iterator[Observation]:
         for earlier, before in told:
             if not earlier.certainly_before(later) or not certainly_before(updated, before):
                 continue
+            if earlier.exchange.replica != later.exchange.replica:
+                continue  # nothing bounds how late another one learns of a change
             evidence = (earlier.exchange, later.exchange)
             yield _back(updated, before, evidence) or broken(
                 evidence,
@@ -197,6 +199,7 @@ def _going_back(shown: list[Sighting]) -> Iterator[Observation]:
         "polling.rate-limit-honest",
         "lifecycle.legal-transitions",
         "endurance.replicas",
+        "endurance.end-known-elsewhere",
     ),
 )
 def updated_at_tells_of_changes(history: History) -> Iterator[Observation]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.expectations import unanswered
 from conformance.judge.lifetimes import AFTER_RESTART, certainly_within_ttl
 from conformance.judge.lives import (
     Life,
@@ -203,6 +204,8 @@ def _broken_off(life: Life, read: Exchange) -> Observation | None:
     """A read whose answer did not come as one whole JSON text, though it began well."""
     if read.status != 200 or read.response is not None or read.seen is None:
         return None
+    if read.beyond_limits:
+        return unclear(read, unanswered(read))
     length = len(read.seen.body)
     if read.seen.cut or (read.fault is not None and read.fault.kind not in ("protocol", "reset")):
         return unclear(read, f"the suite stopped reading after {length} bytes: {read.outcome}")
