@@ -4,6 +4,7 @@ cause the shortest sequence is looked for, and written."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from conformance.drive.driver import Driver, ServerGone
@@ -28,10 +29,12 @@ from conformance.drive.sequences.limits import (
 from conformance.drive.sequences.performing import NEEDS_PATIENCE, Performance, Performed
 from conformance.drive.sequences.shrinking import Shrinking, looking_instead
 from conformance.drive.sequences.steps import Plan, contains, key, length, unhurried
-from conformance.judge.verdict import Verdict
+from conformance.judge.verdict import Verdict, verdict_of
 from conformance.wire.exchange import Exchange
-from conformance.wire.history import Circumstances, HistoryWriter
+from conformance.wire.history import Circumstances, History, HistoryWriter, read_file
 
+# What these scenarios saw a server do by itself excuses what a sequence shows alone.
+_BY_ITSELF = ("input.unanswered",)
 # So often a sequence is done again, and one in which things happen at the same time.
 _TIMES, _RACES = 2, 3
 # This part of the time that is left may go into one find while others wait.
@@ -52,6 +55,7 @@ class Settling:
         self._done = 0
         self._found: set[str] = set()
         self._plans: list[Plan] = []
+        self._besides = _besides(self._folder)
         # What came of doing a plan again that a rule was seen broken by, where it did not show.
         self._in_vain: dict[tuple[str, str], Performed] = {}
         self._waiting = 0
@@ -59,7 +63,7 @@ class Settling:
 
     async def run(self) -> None:
         """Settle each rule that was seen broken. Raises ``ServerGone``."""
-        seen = read_seen(self._folder)
+        seen = [s for s in map(self._judged_with_the_rest, read_seen(self._folder)) if _tells(s)]
         by_rule: dict[str, list[Sequence]] = {}
         for sequence in seen:
             for rule_id in (*sequence.rules, *sequence.suspected):
@@ -77,6 +81,13 @@ class Settling:
             write_counts(self._folder, "settling", self._counts)
         if self._session.gone:
             raise ServerGone
+
+    def _judged_with_the_rest(self, sequence: Sequence) -> Sequence:
+        """What a sequence shows together with what the server was seen to do by itself."""
+        if not self._besides or not sequence.rules:
+            return sequence
+        broken = self._broken_by(sequence.exchanges)
+        return replace(sequence, rules=tuple(r for r in sequence.rules if r in broken))
 
     async def _settled(self, rule_id: str, sequences: list[Sequence]) -> bool:
         """Whether a rule was seen broken again, or what was seen has another cause."""
@@ -251,7 +262,20 @@ class Settling:
             self._keep(rule_id, "again", again.plan, (), again.history, repeated=False)
 
     def _violations(self, performed: Performed) -> Mapping[str, Verdict]:
-        return violations(self._rules, performed.history)
+        return self._broken_by(performed.history)
+
+    def _broken_by(self, exchanges: Iterable[Exchange]) -> Mapping[str, Verdict]:
+        """The rules that these exchanges break, and that nothing excuses which the server was seen
+        to do by itself."""
+        alone = violations(self._rules, History(exchanges, self._circumstances))
+        if not alone or not self._besides:
+            return alone
+        whole = History((*exchanges, *self._besides), self._circumstances)
+        return {
+            rule_id: verdict
+            for rule_id, verdict in alone.items()
+            if verdict_of(self._rules[rule_id], whole).violated
+        }
 
     async def _perform(self, plan: Plan, patience: float, name: str) -> Performed | None:
         """Do a plan; ``None`` where the time is used up or the server is gone."""
@@ -271,6 +295,16 @@ class Settling:
         performed = await performance.perform(plan)
         self._counts += counts_of(performed.history)
         return None if performed.cut else performed
+
+
+def _besides(folder: Path) -> tuple[Exchange, ...]:
+    paths = [folder / f"{name}.jsonl" for name in _BY_ITSELF]
+    kept = [read_file(path) for path in paths if path.exists()]
+    return tuple(exchange for each in kept if each is not None for exchange in each[1])
+
+
+def _tells(sequence: Sequence) -> bool:
+    return bool(sequence.rules or sequence.suspected)
 
 
 def _to_repeat(plans: Iterable[Plan]) -> Iterator[Plan]:
