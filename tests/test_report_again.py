@@ -20,11 +20,11 @@ REPLAY = (
 )
 
 
-def results_of(scenario: str) -> Results:
-    made = creation("t", scenario=scenario)
-    read = reading("t", scenario=scenario)
-    seen = rule("polling.shape", broken((made, read), "no"))
-    return judged([seen], history(discovery(), made, read))
+def results_of(scenario: str, *, reads: int = 8) -> Results:
+    sent = [creation("t", scenario=scenario)]
+    sent += [reading("t", scenario=scenario) for _ in range(reads)]
+    seen = rule("polling.shape", broken(tuple(sent), "no"))
+    return judged([seen], history(discovery(), *sent))
 
 
 @pytest.mark.parametrize("scenario", ["sequences.polling.shape", "sequences.search-1", "polling.a"])
@@ -42,4 +42,12 @@ def test_what_a_sequence_shows_is_replayed(scenario: str) -> None:
         assert (REPLAY in text) is found, name
     for name in ("terminal", "html", "junit"):
         assert ("sequences.polling.shape.sh" in texts[name]) is found, name
+    for name in ("html", "junit"):
+        # So many requests that the curl lines do not name all.
         assert ("curl -sS" in texts[name]) is not found, name
+
+
+def test_curl_lines_that_name_every_request_are_kept() -> None:
+    text = html.render(results_of("sequences.polling.shape", reads=2))
+    assert "mcp-tasks-conformance replay" in text
+    assert "curl -sS" in text

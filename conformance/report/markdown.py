@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.judge.rule import LEVELS, MUST
 from conformance.judge.verdict import VERDICTS
-from conformance.report.again import HISTORY, again, shown_by_sequence
+from conformance.report.again import HISTORY, replay
 from conformance.report.findings import Finding, conclusion, findings, not_exercised, summary_line
 from conformance.report.results import Results, RuleResult
 from conformance.report.visible import visible
@@ -48,9 +48,9 @@ def _findings(results: Results, history: Path) -> Iterator[str]:
         yield ""
     for finding in found[:_FINDINGS_SHOWN]:
         yield from _finding(finding)
-        if shown_by_sequence(finding.rule):
-            replay = again(finding.rule, results, history).split("\n")[0]
-            yield f"  - again: {code(replay)}"
+        replayed = replay(finding.rule, results, history)
+        if replayed:
+            yield f"  - again: {code(replayed.splitlines()[0])}"
     if len(found) > _FINDINGS_SHOWN:
         yield f"- … and {len(found) - _FINDINGS_SHOWN} more"
     if found:

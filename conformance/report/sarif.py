@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from conformance.judge.verdict import FAIL
-from conformance.report.again import HISTORY, again, shown_by_sequence
+from conformance.report.again import HISTORY, replay
 from conformance.report.evidence import Evidence
 from conformance.report.findings import Finding, findings
 from conformance.report.results import Results, RuleResult
@@ -112,8 +112,9 @@ def _message(finding: Finding, results: Results, history: Path) -> str:
         lines.append(f"Came: {decisive.found}")
     if decisive is not None:
         lines.append(f"Seen in {decisive.history}, exchange {decisive.exchange}")
-    if shown_by_sequence(finding.rule):
-        lines.append(f"Again: {again(finding.rule, results, history).splitlines()[0]}")
+    replayed = replay(finding.rule, results, history)
+    if replayed:
+        lines.append(f"Again: {replayed.splitlines()[0]}")
     if finding.also:
         lines.append(f"Not judged because of this: {', '.join(r.id for r in finding.also)}")
     return "\n".join(visible(line, _TEXT_LIMIT) for line in lines)

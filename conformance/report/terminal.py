@@ -17,7 +17,7 @@ import click
 
 from conformance.judge.rule import MUST
 from conformance.judge.verdict import FAIL
-from conformance.report.again import HISTORY, again, shown_by_sequence
+from conformance.report.again import HISTORY, replay
 from conformance.report.findings import (
     Finding,
     conclusion,
@@ -111,8 +111,9 @@ def summary_lines(
     page = _Page(width, colour)
     lines: list[str] = []
     for number, finding in enumerate(findings(results)):
-        shown = number < _REPRODUCERS_SHOWN or shown_by_sequence(finding.rule)
-        lines += [*page.finding(finding, again(finding.rule, results, history), shown=shown), ""]
+        replayed = replay(finding.rule, results, history)
+        shown = number < _REPRODUCERS_SHOWN or bool(replayed)
+        lines += [*page.finding(finding, replayed or finding.rule.reproduce, shown=shown), ""]
     known = findings(results, expected=True)
     for finding in known:
         why = visible(finding.rule.expectation, _TEXT_LIMIT)
