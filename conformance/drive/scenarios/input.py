@@ -209,7 +209,11 @@ async def rounds(driver: Driver) -> None:
 # ---- not answering --------------------------------------------------------------------------
 
 
-@scenario("input.unanswered", needs=(INPUT,), also=("negotiation", "security"))
+@scenario(
+    "input.unanswered",
+    needs=(INPUT,),
+    also=("negotiation", "security", "sequences", "transport"),
+)
 async def unanswered(driver: Driver) -> None:
     """Tasks ask, and nobody answers: for as long as other scenarios look whether a task goes on
     that should not, it is seen whether one does by itself."""
