@@ -258,6 +258,17 @@ def test_a_refused_update_has_no_effect(status: str, members: JsonObject) -> Non
     assert judged("mcp-name-mismatch", *exchanges).verdict == "pass"
 
 
+def test_a_refused_update_is_not_blamed_where_questions_time_out() -> None:
+    asking = {"inputRequests": {"question-1": QUESTION}}
+    gave_up = (
+        creation("task-9"),
+        reading("task-9", "input_required", members=asking),
+        reading("task-9", "working"),
+    )
+    verdict = judged("mcp-name-mismatch", *answered_all_the_same("working"), *gave_up)
+    assert verdict.verdict == "pass"  # that it was refused is seen all the same
+
+
 def test_a_task_that_got_its_answers_properly() -> None:
     properly = exchange("tasks/update", {"taskId": "task-1", "inputResponses": {}}, **SERVED)
     assert judged("mcp-name-mismatch", *answered_all_the_same("working", properly)).verdict == (
