@@ -35,8 +35,9 @@ class Done:
 
 
 def command(*arguments: object, environment: Mapping[str, str | None] | None = None) -> Done:
-    """Run a command in this process."""
-    result = CliRunner().invoke(main, [*map(str, arguments)], env=dict(environment or {}))
+    """Run a command in this process, as where nobody says how wide a terminal is."""
+    variables = {"COLUMNS": None, **(environment or {})}
+    result = CliRunner().invoke(main, [*map(str, arguments)], env=variables)
     return Done(result.exit_code, result.stdout, result.stderr)
 
 

@@ -323,7 +323,7 @@ def test_a_server_that_fails_every_third_request_ends_no_search(
     # One fault hides no others: a rule that is set aside does not end every sequence.
     log = read([tmp_path / "sequences" / "search-1.jsonl"])
     lengths = Counter(e.notes["sequence"] for e in log)
-    assert sum(lengths.values()) / len(lengths) > 12
+    assert sum(length > 12 for length in lengths.values()) >= 5
     # Nothing is blamed but that requests are not answered.
     blamed = {v.rule.id for v in judge(catalogue(), read([tmp_path])).verdicts if v.violated}
     assert blamed <= {"transport.answered", "jsonrpc.survives-bad-input"}

@@ -57,7 +57,8 @@ def explained(rule: Rule) -> str:
     if rule.after:
         lines.append("judged only where these hold: " + ", ".join(rule.after))
     if rule.explanation:
-        lines += ["", rule.explanation]
+        for paragraph in rule.explanation.split("\n\n"):
+            lines += ["", " ".join(paragraph.split())]
     return "\n".join(lines)
 
 
