@@ -150,7 +150,7 @@ def settled(target: Target, folder: Path, *seen: Sequence) -> dict[str, Sequence
     """What becomes of sequences that were seen to break rules: what is found, by its rule."""
     anyio.run(_settle, target, folder, seen)
     found = map(read_sequence, sorted(folder.glob("sequences.*.jsonl")))
-    return {sequence.rules[0]: sequence for sequence in found}
+    return {sequence.rules[0]: sequence for sequence in found if sequence.rules}
 
 
 async def _settle(target: Target, folder: Path, seen: tuple[Sequence, ...]) -> None:

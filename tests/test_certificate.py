@@ -522,7 +522,7 @@ def test_without_the_library_it_says_what_to_install(
 
 
 def command(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return CliRunner().invoke(main, [*map(str, arguments)], env={"COLUMNS": None})
 
 
 def test_certify_and_verify(small: Profile, tmp_path: Path) -> None:

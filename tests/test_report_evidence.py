@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.judge.observation import broken
@@ -163,6 +163,7 @@ def pointers(value: Any, prefix: str = "") -> list[str]:
     return found
 
 
+@settings(max_examples=50)
 @given(result=st.dictionaries(st.text(max_size=20), json_values, max_size=8), data=st.data())
 @example(result={"…": 1, "": {"/~": ["x" * 9000]}}, data=None)
 def test_any_member_survives_in_any_result(result: dict[str, Any], data: Any) -> None:

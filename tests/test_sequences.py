@@ -103,17 +103,23 @@ def test_deep_fault_shows_in_the_steps_it_is_said_to_take(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Sequence]:
-    """The folder of a run against a server with a deep fault, and what was found."""
-    folder = tmp_path_factory.mktemp("found")
-    with (
-        two_callers(ACKNOWLEDGEMENT, effort="quick", seed=3) as target,
-        extent("quick", plans=25, seconds=120.0, settling=120.0, slots=6),
-    ):
-        result = searched(target, folder)
-    sequence = result.of("input.ack-empty")
-    assert sequence is not None
-    return folder, sequence
+def whole_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
+    """A run of the command against a server with a deep fault: its folder, and its results."""
+    folder = tmp_path_factory.mktemp("run")
+    with running(Settings(fault=ACKNOWLEDGEMENT)) as url, extent("quick", seconds=60.0, plans=30):
+        result = command(
+            "run", url, "--effort", "quick", "--seed", "3", "--history", folder / "history",
+            "--json", folder / "results.json", "--html", folder / "report.html",
+        )  # fmt: skip
+    assert result.status == 1, result.output + result.errors
+    return folder, json.loads((folder / "results.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def found(whole_run: tuple[Path, dict[str, object]]) -> tuple[Path, Sequence]:
+    """The folder of the histories of that run, and what was found."""
+    folder = whole_run[0] / "history"
+    return folder, read_sequence(folder / "sequences.input.ack-empty.jsonl")
 
 
 def test_what_happens_anyway_is_not_blamed_on_the_last_request(tmp_path: Path) -> None:
@@ -204,19 +210,6 @@ def test_an_odd_file_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 # ---- in the whole of a run -------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def whole_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
-    """A run of the command against a server with a deep fault: its folder, and its results."""
-    folder = tmp_path_factory.mktemp("run")
-    with running(Settings(fault=ACKNOWLEDGEMENT)) as url, extent("quick", seconds=60.0, plans=30):
-        result = command(
-            "run", url, "--effort", "quick", "--seed", "3", "--history", folder / "history",
-            "--json", folder / "results.json", "--html", folder / "report.html",
-        )  # fmt: skip
-    assert result.status == 1, result.output + result.errors
-    return folder, json.loads((folder / "results.json").read_text())
 
 
 def test_only_a_sequence_sees_what_no_scenario_does(

@@ -13,7 +13,7 @@ from conformance.checking import judge_again
 from conformance.drive.driver import Created
 from conformance.drive.running import new_session, new_wire
 from conformance.drive.sequences.company import Company
-from conformance.drive.sequences.finds import Sequence
+from conformance.drive.sequences.finds import Sequence, read_sequence
 from conformance.drive.sequences.followed import Followed
 from conformance.drive.sequences.performing import Performance
 from conformance.drive.sequences.steps import Plan, Step, from_json, length
@@ -28,7 +28,7 @@ from fixtures.faults import FAULTS, Fault
 from fixtures.faults.deep import SHORTEST, Remembering
 from fixtures.reference.envelope import Request
 from fixtures.reference.protocol import JSONObject
-from tests.at_work import extent, performed, searched, settled, two_callers
+from tests.at_work import extent, performed, settled, two_callers
 from tests.builders import creation, history, reading
 
 ACKNOWLEDGEMENT = "deep-acknowledgement-shows-cancelled-task"
@@ -54,17 +54,17 @@ def test_what_does_not_come_back_is_intermittent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(FAULTS, "test-once", Fault("test-once", "input.ack-empty", OnceOnly))
-    with (
-        two_callers("test-once", effort="quick", seed=3) as target,
-        extent("quick", plans=25, seconds=120.0, settling=120.0, slots=6),
-    ):
-        result = searched(target, tmp_path)
-    sequence = result.of("input.ack-empty")
-    assert sequence is not None
-    assert not sequence.repeated
+    plan = from_json(list(SHORTEST[ACKNOWLEDGEMENT]))
+    with two_callers("test-once") as target:
+        ((each, broken),) = performed(target, plan)
+        assert set(broken) == {"input.ack-empty"}
+        seen = Sequence(plan, tuple(broken), exchanges=tuple(each.history))
+        found = settled(target, tmp_path, seen)
+    sequence = found["input.ack-empty"]
+    assert sequence.repeated is False
     assert all(exchange.notes[ONCE] for exchange in sequence.exchanges)
     # Both histories are there: the one that showed it, and the one that did not, of the same steps.
-    again = result.found["sequences.input.ack-empty.again.jsonl"]
+    again = read_sequence(tmp_path / "sequences.input.ack-empty.again.jsonl")
     assert again.plan == sequence.plan
     rule = judge_again([tmp_path]).results.rule("input.ack-empty")
     assert rule is not None
