@@ -80,7 +80,9 @@ def _in_vain(replayed: Replayed, target: Target) -> str:
         return "the sequence took too long and was ended: pass a shorter --max-wait"
     calls = [e for e in replayed.exchanges if e.method == TOOLS_CALL and e.declares_tasks]
     if calls and not any(call.handle is not None for call in calls):
-        return f"no call became a task; the first was answered: {calls[0].outcome}"
+        refused = calls[0].status in (401, 403)
+        advice = "pass --header 'Authorization: …'" if refused else "are these the same tools?"
+        return f"no call became a task; the first was answered: {calls[0].outcome}: {advice}"
     return ""
 
 
