@@ -22,6 +22,8 @@ from conformance.wire.exchange import Exchange
 _REFUSALS = (*OBSOLETE_CODES, *(code for code in CODE_NAMES if code != INTERNAL_ERROR))
 # A plain call keeps its caller waiting: what takes longer is compared only in thorough runs.
 _LONGEST_SECONDS = 3.0
+# A tool whose isError gets lost is not seen to be one that errs: it has to be among these.
+_TOOLS_COMPARED = 8
 
 
 @scenario("outcome.both-ways", needs=(TASK,))
@@ -37,7 +39,7 @@ def _tools_to_compare(driver: Driver) -> list[ToolUse]:
     if driver.thorough:
         return driver.tools(TASK, avoiding=avoiding)[:16]
     candidates = driver.tools(TASK, avoiding=(*avoiding, "large", SLOW))
-    chosen = candidates[:3]
+    chosen = candidates[:_TOOLS_COMPARED]
     for role in (TOOL_ERROR, PROTOCOL_ERROR):
         # How errors are told differs most between the two ways.
         chosen += [tool for tool in candidates if tool.plays(role)][:1]

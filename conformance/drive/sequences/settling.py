@@ -98,8 +98,11 @@ class Settling:
             again = await self._perform(plan, self._patience_for(rule_id), "again")
             if again is None:
                 return explained
-            if rule_id not in self._violations(again):
+            broken = self._violations(again)
+            if rule_id not in broken:
                 self._in_vain.setdefault((rule_id, key(plan)), again)
+            elif explained and not self._found.isdisjoint(broken):
+                continue  # what explains it is broken here as well
             elif await self._found_again(rule_id, plan, again):
                 return True
             else:
