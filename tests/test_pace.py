@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from conformance.drive.driver import seconds_to_wait
-from conformance.judge.pace import first_impatience, polls
+from conformance.judge.lives import lives
+from conformance.judge.pace import first_impatience, one_was_early, polls
 from conformance.wire.exchange import Exchange
 from tests.builders import creation, exchange, handle, history, reading
 
@@ -83,36 +84,32 @@ class TestRetryAfter:
 class TestPolls:
     """The interval of these tasks is 0.5 s."""
 
-    def kept(self, *calls: Exchange) -> list[tuple[bool, bool]]:
+    def kept(self, *calls: Exchange) -> list[bool]:
         found = polls(history(creation("t", started=0.0, ended=0.1), *calls))
-        return [(poll.kept, poll.early) for poll in found]
+        return [poll.kept for poll in found]
 
     def test_a_poll_an_interval_after_the_answer_kept_it(self) -> None:
-        assert self.kept(reading("t", started=0.6, ended=0.7)) == [(True, False)]
+        assert self.kept(reading("t", started=0.6, ended=0.7)) == [True]
 
-    def test_a_first_poll_that_comes_sooner_is_neither(self) -> None:
-        assert self.kept(reading("t", started=0.2, ended=0.3)) == [(False, False)]
-
-    def test_a_poll_answered_within_the_interval_of_the_one_before_was_early(self) -> None:
-        calls = (reading("t", started=1.0, ended=1.1), reading("t", started=1.2, ended=1.3))
-        assert self.kept(*calls) == [(True, False), (False, True)]
+    def test_a_first_poll_that_comes_sooner_did_not(self) -> None:
+        assert self.kept(reading("t", started=0.2, ended=0.3)) == [False]
 
     def test_in_between_nobody_can_tell(self) -> None:
         calls = (reading("t", started=1.0, ended=1.4), reading("t", started=1.6, ended=1.7))
-        assert self.kept(*calls) == [(True, False), (False, False)]
+        assert self.kept(*calls) == [True, False]
 
     def test_overlapping_polls_did_not_keep_it(self) -> None:
         calls = (reading("t", started=1.0, ended=3.0), reading("t", started=2.0, ended=2.1))
-        assert self.kept(*calls) == [(True, False), (False, False)]
+        assert self.kept(*calls) == [True, False]
 
     def test_the_longest_interval_told_is_to_be_kept(self) -> None:
         slower = reading("t", members={"pollIntervalMs": 2000}, started=1.0, ended=1.1)
-        assert self.kept(slower, reading("t", started=2.0, ended=2.1))[1] == (False, False)
+        assert self.kept(slower, reading("t", started=2.0, ended=2.1)) == [False, False]
 
     def test_without_an_interval_there_is_nothing_to_keep(self) -> None:
         made = creation("t", result=handle("t", pollIntervalMs=...), started=0.0)
         bare = reading("t", members={"pollIntervalMs": ...}, started=9.0)
-        assert [(p.kept, p.early) for p in polls(history(made, bare))] == [(False, False)]
+        assert [p.kept for p in polls(history(made, bare))] == [False]
 
     @pytest.mark.parametrize("interval", [0, -1, "500", None, True, 2**60])
     def test_what_is_no_interval_is_none(self, interval: object) -> None:
@@ -128,3 +125,30 @@ class TestPolls:
         assert first_impatience(history(made, patient, hasty)) == 1.2
         unknown = exchange("tasks/get", {"taskId": "nobody"}, error=-32602, started=0.5)
         assert first_impatience(history(made, unknown, patient)) == 0.5
+
+
+class TestOneWasEarly:
+    """The interval of these tasks is 0.5 s."""
+
+    def early(self, *calls: Exchange) -> bool:
+        told = history(creation("t", started=0.0, ended=0.1), *calls)
+        return one_was_early(lives(told)["t"])
+
+    def test_one_that_was_answered_within_the_interval_of_the_one_before(self) -> None:
+        once = reading("t", started=1.0, ended=1.1)
+        assert not self.early(once)
+        assert self.early(once, reading("t", started=1.2, ended=1.3))
+        assert not self.early(once, reading("t", started=1.6, ended=1.7))
+
+    def test_two_that_took_longer_may_have_come_far_apart(self) -> None:
+        calls = (reading("t", started=1.0, ended=1.4), reading("t", started=1.2, ended=1.7))
+        assert not self.early(*calls)
+
+    def test_of_several_that_took_longer_two_came_close_together(self) -> None:
+        together = [reading("t", started=1.0 + n / 100, ended=1.8) for n in range(3)]
+        assert self.early(*together)
+
+    def test_without_an_interval_none_was(self) -> None:
+        made = creation("t", result=handle("t", pollIntervalMs=...), started=0.0)
+        bare = [reading("t", members={"pollIntervalMs": ...}, started=2.0) for _ in range(3)]
+        assert not one_was_early(lives(history(made, *bare))["t"])

@@ -141,7 +141,7 @@ class Running(AbstractContextManager["Running"]):
                 async with anyio.create_task_group() as beating:
                     beating.start_soon(session.pulse.beat)
                     async with anyio.create_task_group() as group:
-                        for scenario in self._scenarios:
+                        for scenario in sorted(self._scenarios, key=lambda each: not each.long):
                             if not scenario.alone:
                                 group.start_soon(self._drive_one, session, scenario)
                     for scenario in self._scenarios:

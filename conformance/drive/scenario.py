@@ -22,7 +22,7 @@ class Scenario:
     """``name`` is ``topic.what``; ``topics`` are those whose rules it feeds; ``effort`` is
     the least effort at which it runs; ``needs`` are roles without which it has nothing to do.
     A scenario that is ``alone`` runs last, when no other is at work any more: it may disturb
-    the whole server.
+    the whole server. One that is ``long``, however quick the server is, begins before the others.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Scenario:
     needs: tuple[str, ...] = ()
     effort: str = "quick"
     alone: bool = False
+    long: bool = False
 
 
 # The scenarios of each package of scenarios, by their names.
@@ -44,6 +45,7 @@ def scenario(
     also: tuple[str, ...] = (),
     effort: str = "quick",
     alone: bool = False,
+    long: bool = False,
 ) -> Callable[[Drive], Drive]:
     """Declare a scenario of the package that its function is in. ``also`` names further topics
     that it feeds."""
@@ -53,7 +55,7 @@ def scenario(
         if name in scenarios:
             raise ValueError(f"two scenarios are called {name}")
         topics = (name.partition(".")[0], *also)
-        scenarios[name] = Scenario(name, function, topics, needs, effort, alone)
+        scenarios[name] = Scenario(name, function, topics, needs, effort, alone, long)
         return function
 
     return declare

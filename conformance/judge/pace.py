@@ -2,8 +2,8 @@
 
 Only what is certain counts. A server measures the time between two requests where they
 arrive, so a poll kept the interval for certain where it was sent that long after the answer
-to the one before had come, and was too early for certain where its answer had come within
-that time of the sending of the one before.
+to the one before had come. That one of several was too early is certain where so many were
+answered within a while that two came sooner after each other.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from conformance.wire.history import History
 
 @dataclass(frozen=True)
 class Poll:
-    """One read of a task. ``kept`` and ``early`` are both false where it cannot be told, or
-    where the server recorded no interval. ``waited`` is seconds since the answer before."""
+    """One read of a task. ``kept`` is false where it cannot be told, or where the server recorded
+    no interval. ``waited`` is seconds since the answer before."""
 
     exchange: Exchange
     life: Life
     kept: bool
-    early: bool
     waited: float
 
 
@@ -37,6 +36,23 @@ def first_impatience(history: History) -> float:
     """When the first read began of which it is not certain that it kept its interval; before
     it, the client as a whole was obedient. Infinite where there was none."""
     return history.derive(_first_impatience)
+
+
+def one_was_early(life: Life) -> bool:
+    """Whether one of the reads of a task was too early for certain, whichever it was.
+
+    Of some that were all answered within a while, two came to the server no further apart than
+    the while divided among them.
+    """
+    shortest = min(intervals_of(life), default=0.0)
+    ordered = sorted(life.reads, key=lambda read: read.started)
+    for first in range(len(ordered)):
+        ended = ordered[first].ended
+        for others, read in enumerate(ordered[first + 1 :], 1):
+            ended = max(ended, read.ended)
+            if (ended - ordered[first].started) / others < shortest:
+                return True
+    return False
 
 
 def intervals_of(life: Life) -> list[float]:
@@ -64,15 +80,14 @@ def _polls_of(life: Life) -> list[Poll]:
     if life.creation is None:
         return []
     intervals = intervals_of(life)
-    shortest, longest = min(intervals, default=0.0), max(intervals, default=0.0)
+    longest = max(intervals, default=0.0)
     found: list[Poll] = []
-    answered, sent, asked = life.creation.ended, float("-inf"), 0.0
+    answered, asked = life.creation.ended, 0.0
     for read in sorted(life.reads, key=lambda exchange: exchange.started):
         waited = read.started - answered
         kept = bool(intervals) and waited >= max(longest, asked)
-        early = bool(intervals) and read.ended - sent < shortest
-        found.append(Poll(read, life, kept, early, waited))
-        answered, sent = max(answered, read.ended), read.started
+        found.append(Poll(read, life, kept, waited))
+        answered = max(answered, read.ended)
         asked = asked_to_wait(read) if read.rate_limited else 0.0
     return found
 

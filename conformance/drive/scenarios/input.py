@@ -213,6 +213,7 @@ async def rounds(driver: Driver) -> None:
     "input.unanswered",
     needs=(INPUT,),
     also=("negotiation", "security", "sequences", "transport"),
+    long=True,
 )
 async def unanswered(driver: Driver) -> None:
     """Tasks ask, and nobody answers: for as long as other scenarios look whether a task goes on

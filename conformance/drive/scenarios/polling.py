@@ -25,6 +25,7 @@ from conformance.wire.client import FRESH
 from conformance.wire.exchange import Exchange
 
 EARLY_POLLS = 5
+_TRIES_TO_BE_EARLY = 3
 MOST_WAITING = 4
 LONG_INTERVAL = 2.0
 REQUESTS_MEANWHILE = 8
@@ -145,27 +146,38 @@ def slow_tool(driver: Driver) -> ToolUse | None:
 async def early(driver: Driver) -> None:
     """A working task is polled several times at once, and then at its pace again.
 
-    ``early-poll`` are the reads at once. One read at the task's pace goes before them.
+    ``early-poll`` are the reads at once. One read at the task's pace goes before them. Where much
+    is going on, none may have been early for certain: then it is done again.
     """
     tool = slow_tool(driver)
     created = await driver.create(tool) if tool is not None else None
     if created is None:
         return
-    task_id = created.task_id
-    if (await driver.get(task_id)).task is None:
-        return
-    waits = [driver.session.intervals.get(task_id, DEFAULT_POLL_SECONDS)]
+    for _ in range(_TRIES_TO_BE_EARLY):
+        if (await driver.get(created.task_id)).task is None:
+            return
+        interval = driver.session.intervals.get(created.task_id, DEFAULT_POLL_SECONDS)
+        answers = await _polled_at_once(driver, created.task_id)
+        waits = [interval, *map(seconds_to_wait, answers)]
+        await driver.pause(min(max(waits), driver.target.max_wait))
+        took = max(a.ended for a in answers) - min(a.started for a in answers)
+        # Then two of them came no further apart than this.
+        if took / (len(answers) - 1) < interval:
+            break
+    await driver.get(created.task_id)
+    await driver.wait_for_end(created.task_id)
+
+
+async def _polled_at_once(driver: Driver, task_id: str) -> list[Exchange]:
+    answers: list[Exchange] = []
 
     async def poll() -> None:
-        answer = await driver.send(driver.get_draft(task_id), "early-poll")
-        waits.append(seconds_to_wait(answer))
+        answers.append(await driver.send(driver.get_draft(task_id), "early-poll"))
 
     async with anyio.create_task_group() as group:
         for _ in range(EARLY_POLLS):
             group.start_soon(poll)
-    await driver.pause(min(max(waits), driver.target.max_wait))
-    await driver.get(task_id)
-    await driver.wait_for_end(task_id)
+    return answers
 
 
 @scenario("polling.waiting", needs=(INPUT,))

@@ -14,6 +14,7 @@ from conformance.judge.pace import (
     asked_to_wait,
     first_impatience,
     intervals_of,
+    one_was_early,
     polls,
 )
 from conformance.judge.rule import ADVICE, IMPLIED, rule
@@ -219,7 +220,6 @@ def early_polls_are_refused_clearly(history: History) -> Iterator[Observation]:
     their pace are served again in the end, and the task is none the worse for it. For how long a
     client that was early may be refused, the text does not say.
     """
-    certainly_early = {poll.exchange.key for poll in polls(history) if poll.early}
     for life in hurried(history):
         early = reads_meant(life, "early-poll")
         before = [s for s in life.seen_by_reading() if s.ended <= early[0].started]
@@ -236,7 +236,7 @@ def early_polls_are_refused_clearly(history: History) -> Iterator[Observation]:
             told = True
             yield observation
         answered = [read for read in early if read.rate_limited or not unanswered(read)]
-        if answered and not told and not any(read.key in certainly_early for read in early):
+        if answered and not told and not one_was_early(life):
             yield unclear(early[0], "no poll was certainly too early")
         elif answered and not told:
             refused = sum(read.rate_limited for read in answered)
