@@ -17,6 +17,7 @@ import argparse
 import json
 import multiprocessing
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import metadata
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -48,7 +50,8 @@ _ENOUGH_SECONDS = 60.0
 @dataclass(frozen=True)
 class Hunt:
     """One search. ``steps`` is the length of the shortest sequence that shows the fault, 0 where
-    none was found; ``others`` are finds besides, ``sequences`` how many were done."""
+    none was found; ``others`` are finds besides, ``sequences`` how many were done. ``commit`` is
+    of the code that searched."""
 
     name: str
     effort: str
@@ -57,6 +60,7 @@ class Hunt:
     others: tuple[str, ...]
     sequences: int
     seconds: float
+    commit: str = ""
 
     @property
     def by_another(self) -> bool:
@@ -114,7 +118,16 @@ def hunt(name: str, effort: str, seed: int, seconds: float) -> Hunt:
         tuple(sorted(others)),
         counts.sequences,
         time.monotonic() - begun,
+        commit(),
     )
+
+
+@cache
+def commit() -> str:
+    """The commit of this checkout; empty where it is none."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    told = subprocess.run(command, cwd=REPORT.parent, capture_output=True, text=True, check=False)
+    return told.stdout.strip()
 
 
 def hunts(
@@ -156,6 +169,11 @@ def _row(name: str, done: Sequence[Hunt]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _commits(done: Sequence[Hunt]) -> list[tuple[str, int]]:
+    """Each commit with the number of its searches, the most first."""
+    return Counter(h.commit for h in done).most_common()
+
+
 def _of_conformant(effort: str, done: Sequence[Hunt]) -> str:
     servers = Counter(h.name for h in done)
     return (
@@ -195,6 +213,9 @@ def report(done: Sequence[Hunt], thorough_seconds: float, processes: int) -> str
             for effort in EFFORTS
             if any(h.effort == effort for h in clean)
         ),
+        "* Commits of the code that searched: "
+        + ", ".join(f"{each or 'unknown'} ({n})" for each, n in _commits(done))
+        + ".",
         f"* `thorough` was given {thorough_seconds:g} seconds a search here, less than it takes."
         f" Searches at a time: {processes}.",
         f"* Hypothesis {metadata.version('hypothesis')}, Python {platform.python_version()}.",

@@ -183,6 +183,11 @@ class TestDurable:
         refused = self.read(error=-32603, status=status)
         assert judged(self.rule, creation("t"), refused).verdict == NOT_EXERCISED
 
+    def test_a_ttl_that_is_no_number_may_be_over_at_any_time(self) -> None:
+        made = creation("t", result=handle("t", ttlMs="60000"), started=0.0)
+        gone = reading("t", error=-32602, intent="read-at-once", started=0.5)
+        assert judged(self.rule, made, gone).verdict == NOT_EXERCISED
+
     def test_a_task_that_may_have_expired_by_then_is_not_judged(self) -> None:
         brief = creation("t", result=handle("t", ttlMs=50))
         assert judged(self.rule, brief, self.read(error=-32602)).verdict == NOT_EXERCISED

@@ -159,11 +159,13 @@ def _content(result: object) -> Any:
 
 
 def may_have_expired(life: Life, at: float) -> bool:
-    """Whether the ttlMs of a task, the shortest it was ever told, may be over at a moment."""
+    """Whether the ttlMs of a task, the shortest it was ever told, may be over at a moment. What
+    is no number may stand for any time."""
     told = [s.task.get(s.ttl_name) for s in life.sightings]
-    durations = [
-        t for t in told if isinstance(t, int | float) and not isinstance(t, bool) and abs(t) < 2**53
-    ]
+    numbers = [t for t in told if isinstance(t, int | float) and not isinstance(t, bool)]
+    if len(numbers) < sum(ttl is not None for ttl in told):
+        return True
+    durations = [number for number in numbers if abs(number) < 2**53]
     if life.creation is None or not durations:
         return False
     return at >= life.creation.started - life.age + min(durations) / 1000
