@@ -319,7 +319,7 @@ def _sorted(content: bytes) -> bytes:
 
 
 # Enough to see that it works; `python -m tests.fuzzing` goes on for longer.
-GUIDED_RUNS = 300
+GUIDED_RUNS = 200
 
 
 @pytest.mark.skipif(

@@ -51,7 +51,7 @@ TAKES = ("create", "cancel", "answer")
 
 def test_nothing_is_found_on_a_right_server() -> None:
     box = toolbox(reference_tools(), identities=True, replicas=False, revision="2026-07-28")
-    chosen = plans(box, number=30, chosen_seed=11)
+    chosen = plans(box, number=18, chosen_seed=11)
     with two_callers() as target:
         done_ = performed(target, *chosen)
     for each, broken in done_:

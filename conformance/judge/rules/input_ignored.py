@@ -204,9 +204,14 @@ def _rest_is_taken(history: History, life: Life, probe: Exchange) -> Observation
     SHOULD,
     _RESPONSE,
     needs=(INPUT,),
-    # What tasks ended with is compared, so it must not change afterwards; and what is open must
-    # not close by itself.
-    after=("input.resumes", "input.partial-waits", "lifecycle.terminal-is-final"),
+    # What tasks ended with is compared, so it must not change afterwards; what is open must not
+    # close by itself; and a key has to stand for the same request both times.
+    after=(
+        "input.resumes",
+        "input.partial-waits",
+        "input.key-names-one-request",
+        "lifecycle.terminal-is-final",
+    ),
 )
 def answered_keys_are_ignored(history: History) -> Iterator[Observation]:
     """A second answer to a key changes nothing, also when both come at once.
