@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from conformance.judge.observation import BROKEN, Observation, unclear
 from conformance.specification.states import CANCELLED, FAILED
 
+# So many others that completed make it unlikely that one fails by chance.
+NO_CHANCE = 3
 _BY_ITSELF = "the task may have ended so by itself"
 _SPARED = "another task that was sent the same completed"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.judge.asking import requests_in, same_request
+from conformance.judge.asking import fails_anyway, requests_in, same_request
 from conformance.judge.lives import Alike, Life, Sighting, may_have_expired
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
@@ -114,6 +114,19 @@ def moved_unasked(life: Life) -> bool:
     it: a server need not wait for ever, and may go on without what it was not told."""
     unasked = life.of_same_call.derive(_moved_unasked)
     return len(unasked) > (life.task_id in unasked)
+
+
+def reason_to_go_on(
+    life: Life, moved: Sighting, waiting: Mapping[str, object], known: Mapping[str, Life]
+) -> str:
+    """What else may have moved a task on that showed these requests and was not answered; empty
+    where nothing is known."""
+    if fails_anyway(life, moved, known):
+        return "another task of the same call ended so too"
+    if requests_in(moved.task).keys() - waiting.keys():
+        # A request that is superseded by another need not be answered any more.
+        return "the task asks for something else instead"
+    return NOT_FOR_EVER if moved_unasked(life) else ""
 
 
 def _moved_unasked(tasks: Alike) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from conformance.judge.accidents import NO_CHANCE
 from conformance.judge.asking import siblings
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.pace import polls
@@ -98,10 +99,6 @@ class WorseEnd:
     by_chance: bool
 
 
-# So many others that completed make it unlikely that one fails by chance.
-_NO_CHANCE = 3
-
-
 def ended_worse(history: History, life: Life) -> WorseEnd | None:
     """The end of a task that failed or was cancelled unasked, within its time, where every other
     task of the same call that was read at its pace completed."""
@@ -121,7 +118,7 @@ def ended_worse(history: History, life: Life) -> WorseEnd | None:
     if not calm or any(status != COMPLETED for status in calm):
         return None
     alike = any(reads_meant(o, "early-poll") and _unasked_end(o) is not None for o in others)
-    return WorseEnd(end, by_chance=len(calm) < _NO_CHANCE and not alike)
+    return WorseEnd(end, by_chance=len(calm) < NO_CHANCE and not alike)
 
 
 def _unasked_end(life: Life) -> Sighting | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.judge.accidents import NO_CHANCE
 from conformance.judge.asking import ROOTS, siblings
 from conformance.judge.expectations import (
     problems_told,
@@ -493,7 +494,7 @@ def _ended_otherwise(history: History, creation: Exchange, end: Sighting) -> Obs
     completed = sum(other.status == COMPLETED for other in others)
     if not completed:
         return unclear(pair, "no other task of the same call was seen to complete")
-    if end.status == FAILED and completed < _NO_CHANCE and not alike:
+    if end.status == FAILED and completed < NO_CHANCE and not alike:
         return unclear(pair, "one task that failed, where few others completed, may be chance")
     return broken(
         pair,
@@ -503,10 +504,6 @@ def _ended_otherwise(history: History, creation: Exchange, end: Sighting) -> Obs
         found=f"status {end.status!r}",
         member="/result/status",
     )
-
-
-# So many others that completed make it unlikely that one fails by chance.
-_NO_CHANCE = 3
 
 
 @dataclass(frozen=True)

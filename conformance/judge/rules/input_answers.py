@@ -8,14 +8,13 @@ from conformance.judge.accidents import if_more_than_one, not_by_accident
 from conformance.judge.asking import (
     ELICITATION,
     answers_of,
-    fails_anyway,
     first_without,
     open_before,
     reads_of_effect,
     requests_in,
     siblings,
 )
-from conformance.judge.effects import NOT_FOR_EVER, moved_unasked
+from conformance.judge.effects import reason_to_go_on
 from conformance.judge.expectations import unanswered
 from conformance.judge.lives import Life, lives
 from conformance.judge.moving import CAREFUL, REFUSED_ONCE, REFUSING, careful_updates, moves_on
@@ -112,13 +111,9 @@ def _what_answers_to_a_part_do(history: History) -> Iterator[Observation]:
             continue
         reads = reads_of_effect(life, update, rest)
         wrong = first_without(reads, rest)
-        if wrong is not None and fails_anyway(life, wrong, lives(history)):
-            yield unclear((update, wrong.exchange), "another task of the same call ended so too")
-        elif wrong is not None and requests_in(wrong.task).keys() - waiting.keys():
-            # A request that is superseded by another need not be answered any more.
-            yield unclear((update, wrong.exchange), "the task asks for something else instead")
-        elif wrong is not None and moved_unasked(life):
-            yield unclear((update, wrong.exchange), NOT_FOR_EVER)
+        reason = reason_to_go_on(life, wrong, waiting, lives(history)) if wrong is not None else ""
+        if wrong is not None and reason:
+            yield unclear((update, wrong.exchange), reason)
         elif wrong is not None:
             lost = sorted(f"{key!r:.40}" for key in rest - requests_in(wrong.task).keys())
             waits = wrong.status == INPUT_REQUIRED

@@ -10,7 +10,6 @@ from conformance.judge.asking import (
     answers_of,
     cancelled_before,
     end_of,
-    fails_anyway,
     first_without,
     found_in_outcome,
     next_sent,
@@ -21,7 +20,7 @@ from conformance.judge.asking import (
     showings_of,
     texts_of,
 )
-from conformance.judge.effects import NOT_FOR_EVER, moved_unasked
+from conformance.judge.effects import reason_to_go_on
 from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import (
@@ -164,13 +163,9 @@ def _stays_open(
     if moved is None:
         return holds((probe, reads[-1].exchange))
     evidence = (probe, moved.exchange)
-    if fails_anyway(life, moved, known):
-        return unclear(evidence, "another task of the same call ended so too")
-    if requests_in(moved.task).keys() - waiting.keys():
-        # A request that is superseded by another need not be answered any more.
-        return unclear(evidence, "the task asks for something else instead")
-    if moved_unasked(life):
-        return unclear(evidence, NOT_FOR_EVER)
+    reason = reason_to_go_on(life, moved, waiting, known)
+    if reason:
+        return unclear(evidence, reason)
     return broken(
         evidence,
         note,
