@@ -32,6 +32,8 @@ EXPERIMENTAL: JsonObject = {**CORE_CAPABILITIES, "experimental": {EXTENSION: {}}
 
 # A plain call lasts as long as the work does, in seconds.
 _LONGEST_PLAIN_CALL = 5.0
+# So many tools are called until one of them answers a plain call.
+_MOST_TOOLS = 4
 
 OLDER_VERSION = "2025-11-25"
 # A lifetime that no server would choose by itself.
@@ -227,7 +229,8 @@ async def undeclared_cancel(driver: Driver) -> None:
 @scenario("negotiation.older-protocol")
 async def older_protocol(driver: Driver) -> None:
     """A session of 2025-11-25 is opened that declares the extension (``older-initialize``), a
-    tool is called in it (``older-protocol-call``), and the session is closed."""
+    tool is called in it (``older-protocol-call``), and the session is closed. That revision has
+    tools that refuse a plain call, so others are called too until one answers."""
     opening = {
         "protocolVersion": OLDER_VERSION,
         "capabilities": {"extensions": {EXTENSION: {}}},
@@ -238,7 +241,8 @@ async def older_protocol(driver: Driver) -> None:
     if (opened.result or {}).get("protocolVersion") != OLDER_VERSION:
         return
     session = opened.response_header(HEADER_SESSION)
-    tool = _tool_for_calls(driver)
+    first = _tool_for_calls(driver)
+    others = [tool for tool in driver.tools(TASK, avoiding=(INPUT, BEFORE)) if tool != first]
 
     def in_session(draft: Draft) -> Draft:
         draft = _without_revision(draft).with_header(HEADER_VERSION, OLDER_VERSION)
@@ -246,11 +250,14 @@ async def older_protocol(driver: Driver) -> None:
 
     ready = in_session(driver.draft("notifications/initialized")).without_member("id")
     await driver.send(ready, "older-protocol")
-    if tool is not None:
+    candidates = [first, *others] if first is not None else []
+    for tool in candidates[:_MOST_TOOLS]:
         created = await create_a_task(driver, tool)
         control = created.exchange if created is not None else None
         call = in_session(driver.call_draft(tool))
-        await driver.send(call, "older-protocol-call", control=control)
+        called = await driver.send(call, "older-protocol-call", control=control)
+        if called.result is not None:
+            break
     if session is not None:
         closing = in_session(driver.draft("close"))
         await driver.send(Draft(b"", closing.headers, "DELETE"), "older-protocol")
