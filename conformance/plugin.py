@@ -156,6 +156,7 @@ class _Driving:
                 folder=plan.folder,
                 seconds=plan.seconds,
                 process=1 + self._process * len(self._shares) + share,
+                others=len(self._shares) > 1,
                 on_exchange=plan.on_exchange,
             )
             running.__enter__()

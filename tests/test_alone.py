@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
+import pytest
 
 from conformance.drive.driver import Driver
 from conformance.drive.running import Running
@@ -27,7 +28,9 @@ async def discover_twice(driver: Driver) -> None:
     await driver.discover()
 
 
-def driven_scenarios(url: str, folder: Path, scenarios: Sequence[Scenario]) -> History:
+def driven_scenarios(
+    url: str, folder: Path, scenarios: Sequence[Scenario], *, others: bool = False
+) -> History:
     target = Target(url=url)
     with Running(
         scenarios,
@@ -36,6 +39,7 @@ def driven_scenarios(url: str, folder: Path, scenarios: Sequence[Scenario]) -> H
         circumstances=circumstances_of(target, ""),
         folder=folder,
         seconds=30,
+        others=others,
     ) as run:
         assert [run.result(scenario.name) for scenario in scenarios] == [""] * len(scenarios)
     return read([folder])
@@ -57,6 +61,38 @@ def test_what_must_run_alone_runs_last(tmp_path: Path) -> None:
         history = driven_scenarios(url, tmp_path, scenarios)
     assert len(history) == 6
     assert_ran_last(history, "test.alone")
+
+
+@pytest.mark.parametrize(
+    ("others", "alone", "known"),
+    [(False, False, True), (True, False, False), (False, True, False)],
+    ids=["all-are-here", "others-elsewhere", "one-comes-after"],
+)
+def test_a_long_scenario_knows_when_the_rest_has_ended(
+    tmp_path: Path, others: bool, alone: bool, known: bool
+) -> None:
+    ended: list[str] = []
+    seen: list[tuple[bool, list[str]]] = []
+
+    async def short(driver: Driver) -> None:
+        await discover_twice(driver)
+        ended.append(driver.scenario)
+
+    async def long(driver: Driver) -> None:
+        with anyio.move_on_after(30):
+            while len(ended) < 2 or (known and driver.session.rest_ended is None):
+                await anyio.sleep(0.01)
+        seen.append((driver.session.rest_ended is not None, sorted(ended)))
+
+    scenarios = [
+        Scenario("test.long", long, ("test",), long=True),
+        Scenario("test.one", short, ("test",)),
+        Scenario("test.other", short, ("test",)),
+        *([Scenario("test.last", discover_twice, ("test",), alone=True)] if alone else []),
+    ]
+    with running(Settings()) as url:
+        driven_scenarios(url, tmp_path, scenarios, others=others)
+    assert seen == [(known, ["test.one", "test.other"])]
 
 
 def test_it_runs_last_also_with_several_workers(tmp_path: Path) -> None:

@@ -58,7 +58,11 @@ def passes_but_for(judgement: Judgement, unseen: set[str]) -> None:
     assert {r: v for r, v in unseen_by_rule.items() if r not in unseen | NEEDS_QUIET} == {}
 
 
-@pytest.mark.parametrize("sse", [False, True], ids=["json", "event-streams"])
+# JSON is driven by the two below too.
+@pytest.mark.parametrize(
+    "sse",
+    [pytest.param(False, id="json", marks=pytest.mark.nightly), pytest.param(True, id="streams")],
+)
 def test_reference_server_with_one_caller(sse: bool) -> None:
     judgement = drive_reference(Settings(sse=sse, work_seconds=WORK_SECONDS))
     passes_but_for(judgement, NEEDS_LEGACY | NEEDS_OPTIONS)

@@ -276,10 +276,7 @@ def test_the_script_says_that_nobody_answers(whole_run: tuple[Path, dict[str, ob
 
 
 def test_several_processes_share_the_searches(tmp_path: Path) -> None:
-    with (
-        two_callers(effort="standard", seed=4) as target,
-        extent("standard", plans=6, seconds=60.0),
-    ):
+    with two_callers(effort="standard", seed=4, sequences_for=2.0) as target:
         result = searched(target, tmp_path, workers=2)
     assert result.found == {}
     counts = sorted(p.name for p in (tmp_path / "sequences").glob("counts-*.json"))

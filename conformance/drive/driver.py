@@ -81,7 +81,9 @@ def single_errors(error: BaseException) -> list[BaseException]:
 
 @dataclass
 class Session:
-    """What the scenarios of one process share. ``ends`` is a monotonic second."""
+    """What the scenarios of one process share. ``ends`` is a monotonic second, and so are
+    ``first_asked``, when a task was first seen to wait for input, and ``rest_ended``, when all
+    scenarios but the long ones had ended; it stays ``None`` where not all are known here."""
 
     target: Target
     surroundings: Surroundings
@@ -93,6 +95,8 @@ class Session:
     gone: bool = False
     next_poll: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, float] = field(default_factory=dict)
+    first_asked: float | None = None
+    rest_ended: float | None = None
 
     def __post_init__(self) -> None:
         self.revision: Revision = revision_named(self.target.spec)
@@ -380,6 +384,8 @@ class Driver:
         task = exchange.task
         if task is not None and exchange.task_id is not None:
             self.session.note_pace(exchange.task_id, task, exchange.ended)
+            if task.get("status") == INPUT_REQUIRED and self.session.first_asked is None:
+                self.session.first_asked = exchange.ended
             if is_terminal(task.get("status")):
                 self._unfinished.pop(exchange.task_id, None)
 

@@ -78,7 +78,8 @@ def in_event_loop(work: Callable[..., Awaitable[Result]], *arguments: Any) -> Re
 class Running(AbstractContextManager["Running"]):
     """Scenarios at work in the background. ``result`` waits for one of them.
 
-    Leaving the context stops what still runs; its history so far is complete.
+    Leaving the context stops what still runs; its history so far is complete. ``others`` says
+    that further scenarios are driven elsewhere.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Running(AbstractContextManager["Running"]):
         folder: Path,
         seconds: float,
         process: int = 0,
+        others: bool = False,
         on_exchange: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._scenarios = scenarios
@@ -100,6 +102,8 @@ class Running(AbstractContextManager["Running"]):
         self._folder = folder
         self._seconds = seconds
         self._process = process
+        self._at_work = {s.name for s in scenarios if not s.long}
+        self._all_known = not others and not any(s.alone for s in scenarios)
         self._on_exchange = on_exchange
         self._results: dict[str, Future[str]] = {s.name: Future() for s in scenarios}
         self._portal_manager: AbstractContextManager[BlockingPortal] | None = None
@@ -161,6 +165,9 @@ class Running(AbstractContextManager["Running"]):
             ended.set_exception(error)
         else:
             ended.set_result(reason)
+        self._at_work.discard(scenario.name)
+        if not self._at_work and session.rest_ended is None and self._all_known:
+            session.rest_ended = time.monotonic()
 
 
 async def drive_one(

@@ -26,6 +26,7 @@ The intents, each on a ``tasks/update`` unless it says otherwise:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -50,6 +51,8 @@ _A_WHILE = 1.0
 # Seconds, and reads, for which the scenarios look at a task that should not go on, and some more.
 _LONGEST_LOOK = 4.0
 _MOST_LOOKS = 3
+# Seconds between those more: it is the first to move that counts, not how soon it is seen.
+_BETWEEN_LOOKS = 0.4
 _MOST_ROUNDS = 5
 _MORE_TRIES = 3
 
@@ -227,17 +230,30 @@ async def unanswered(driver: Driver) -> None:
         if asked is None:
             return
         task_id, requests = asked
-        long_enough = anyio.current_time() + min(_LONGEST_LOOK, driver.target.max_wait)
+        since = time.monotonic()
         looks = 0
-        while looks < _MOST_LOOKS or anyio.current_time() < long_enough:
+        while looks < _MOST_LOOKS or not _looked_long_enough(driver, since):
             read = await driver.get(task_id)
             if read.task is not None and not requests.keys() <= _open(read.task).keys():
                 return
             looks += 1
+            if looks >= _MOST_LOOKS:
+                await driver.pause(_BETWEEN_LOOKS)
 
     async with anyio.create_task_group() as group:
         for tool in {tool.name: tool for tool in tools if tool is not None}.values():
             group.start_soon(wait, tool)
+
+
+def _looked_long_enough(driver: Driver, since: float) -> bool:
+    """Whether a task that waits since this monotonic second was looked at for as long as those
+    of other scenarios may have been."""
+    session = driver.session
+    waited = time.monotonic() - since
+    others_waited = _LONGEST_LOOK
+    if session.rest_ended is not None and session.first_asked is not None:
+        others_waited = session.rest_ended - session.first_asked + _BETWEEN_LOOKS
+    return waited >= min(others_waited, _LONGEST_LOOK, driver.target.max_wait)
 
 
 # ---- answering in part, twice, and too late -------------------------------------------------
