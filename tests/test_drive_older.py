@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,8 @@ def test_a_session_that_the_server_ended_is_opened_anew(url: str, tmp_path: Path
     assert len([e for e in seen if e.method == "initialize"]) == 2
 
 
-def test_a_task_is_read_in_the_session_it_was_made_in(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", [None, "quick-tasks-are-born-ended"])
+def test_a_task_is_read_in_the_session_it_was_made_in(fault: str | None, tmp_path: Path) -> None:
     async def work(driver: OlderDriver) -> None:
         tool = tool_named("shout", TASK, text="hello there")
         await driver.list_tools()
@@ -254,7 +256,8 @@ def test_a_task_is_read_in_the_session_it_was_made_in(url: str, tmp_path: Path) 
         assert read.task is not None
         assert read.notes["session"] == "discovery/other"
 
-    driven(target_at(url), tmp_path, work)
+    with running(replace(SETTINGS, fault=fault)) as url:
+        driven(target_at(url), tmp_path, work)
 
 
 # ---- what the server asks ------------------------------------------------------------------

@@ -324,26 +324,29 @@ class TestBegins:
     def test_working_passes(self) -> None:
         assert judged(self.rule, creation()).verdict == PASS
 
-    def test_born_completed_fails(self) -> None:
-        assert judged(self.rule, creation(status="completed")).verdict == FAIL
+    @pytest.mark.parametrize("status", ["completed", "input_required"])
+    def test_another_beginning_fails(self, status: str) -> None:
+        finely = dict.fromkeys(("createdAt", "lastUpdatedAt"), "2025-11-25T12:00:00.020417Z")
+        assert judged(self.rule, creation(status=status, members=finely)).verdict == FAIL
 
+    @pytest.mark.parametrize("status", ["completed", "input_required"])
     @pytest.mark.parametrize(
-        "members",
+        ("created", "updated"),
         [
-            {"lastUpdatedAt": "2025-11-25T12:00:00.020Z"},
-            {"createdAt": "2025-11-25T12:00:00Z", "lastUpdatedAt": "2025-11-25T12:00:00Z"},
+            ("00.019417", "00.020417"),
+            ("00", "00"),
+            ("00.020", "00.020"),
+            ("00.020000", "00.020000"),
         ],
-        ids=["moved", "told in seconds"],
+        ids=["moved", "told in seconds", "in a millisecond", "in a millisecond, with more noughts"],
     )
-    def test_it_may_have_moved_before_the_answer(self, members: dict[str, object]) -> None:
-        made = creation(status="completed", members=members)
+    def test_it_may_have_moved_before_the_answer(
+        self, status: str, created: str, updated: str
+    ) -> None:
+        begun = "2025-11-25T12:00:"
+        told = {"createdAt": f"{begun}{created}Z", "lastUpdatedAt": f"{begun}{updated}Z"}
+        made = creation(status=status, members=told)
         assert judged(self.rule, made).verdict == NOT_EXERCISED
-
-    def test_a_task_may_ask_soon(self) -> None:
-        assert judged(self.rule, creation(status="input_required")).verdict == FAIL
-        moved = {"lastUpdatedAt": "2025-11-25T12:00:00.020Z"}
-        soon = creation(status="input_required", members=moved)
-        assert judged(self.rule, soon).verdict == NOT_EXERCISED
 
 
 class TestDurable:

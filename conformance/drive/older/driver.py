@@ -386,11 +386,13 @@ class OlderDriver(Driver):
         for task_id, task in _tasks_in(exchange):
             pace = {"pollIntervalMs": task.get("pollInterval")}
             self.session.note_pace(task_id, pace, exchange.ended)
+            made = exchange.handle is task
+            if made:
+                self._homes[task_id] = self._short_name(exchange.notes.get("session"))
             if is_terminal(task.get("status")):
                 self._unfinished.pop(task_id, None)
-            elif exchange.handle is task:
+            elif made:
                 self._unfinished[task_id] = exchange.caller
-                self._homes[task_id] = self._short_name(exchange.notes.get("session"))
 
     def _short_name(self, name: object) -> str:
         return next((short for short, each in self.sessions.items() if each.name == name), OWN)

@@ -143,8 +143,8 @@ def accepted_call_becomes_a_task(history: History) -> Iterator[Observation]:
 def tasks_begin_as_working(history: History) -> Iterator[Observation]:
     """A task begins as `working`.
 
-    A task may have moved before its handle was sent. That is ruled out where its lastUpdatedAt
-    is its createdAt, told to the millisecond or finer.
+    A task may have moved before its handle was sent, and in the millisecond in which it was made.
+    That is ruled out where its lastUpdatedAt is its createdAt, and both tell more than that.
     """
     for life in lives(history).values():
         handle = next((s for s in life.sightings if s.how == "handle"), None)
@@ -167,7 +167,7 @@ def tasks_begin_as_working(history: History) -> Iterator[Observation]:
 
 def _never_moved(handle: Sighting) -> bool:
     created, updated = moment_told(handle, "createdAt"), moment_told(handle, "lastUpdatedAt")
-    if created is None or updated is None or created.resolution > _MILLISECOND:
+    if created is None or updated is None or created.nanoseconds % _MILLISECOND == 0:
         return False
     return created == updated
 
