@@ -15,7 +15,8 @@ import anyio
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.older.scenario import older_scenario
 from conformance.drive.surroundings import ToolUse
-from conformance.target.roles import PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
+from conformance.specification.states import is_terminal
+from conformance.target.roles import INPUT, PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
 from conformance.wire.client import FRESH
 
 _UNKNOWN_SECONDS = 5.0
@@ -47,16 +48,18 @@ async def _one_unknown(driver: OlderDriver, task_id: str) -> None:
 
 @older_scenario("results.after-end", needs=(TASK,))
 async def after_end(driver: OlderDriver) -> None:
-    """Tasks that ended in different ways are asked for their result three times."""
-    tools = [driver.plain_task_tool()]
-    tools += [driver.tool(role, avoiding=("input",)) for role in (TOOL_ERROR, PROTOCOL_ERROR)]
+    """Tasks that ended in different ways are asked for their result three times. Where all of
+    them ask for input, one is answered first."""
+    tools = [driver.plain_task_tool() or driver.tool(INPUT)]
+    tools += [driver.tool(role, avoiding=(INPUT,)) for role in (TOOL_ERROR, PROTOCOL_ERROR)]
 
     async def one(tool: ToolUse) -> None:
         created = await driver.create(tool)
         if created is None:
             return
-        ended = await driver.wait_for_end(created.task_id)
-        if ended is None:
+        follow = driver.finish if tool.plays(INPUT) else driver.wait_for_end
+        ended = await follow(created.task_id)
+        if ended is None or ended.task is None or not is_terminal(ended.task.get("status")):
             return
         await driver.fetch(created.task_id, "result-after-end")
         await driver.fetch(created.task_id, "result-again")
