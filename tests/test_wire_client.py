@@ -631,6 +631,27 @@ async def test_a_stream_is_left_when_told_so(wire: Wire) -> None:
     assert [event.data for event in outcome.seen.events] == ["a"]
 
 
+async def test_a_stream_has_begun_before_anything_comes_on_it(wire: Wire) -> None:
+    begun, enough = anyio.Event(), anyio.Event()
+
+    async def leave_once_begun() -> None:
+        await begun.wait()
+        enough.set()
+
+    async def silent(request: bytes, writer: Writer) -> None:
+        assert not begun.is_set()
+        writer.write(HEAD)
+        await writer.drain()
+        await anyio.sleep_forever()
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(leave_once_begun)
+            outcome = await sent_to(silent, wire, begun=begun, enough=enough)
+    assert outcome.seen is not None
+    assert outcome.seen.events == ()
+
+
 async def test_leaving_before_anything_came_is_no_fault(wire: Wire) -> None:
     enough = anyio.Event()
 

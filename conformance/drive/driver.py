@@ -276,13 +276,14 @@ class Driver:
         hang_up_after: float | None = None,
         on_event: Callable[[Event], bool] | None = None,
         enough: anyio.Event | None = None,
+        begun: anyio.Event | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> Exchange:
         """Send a draft and record the exchange.
 
         ``intent`` names what is meant by it, for the judge. ``seconds`` bounds it (default:
         ``--max-wait``, at least 5 s). ``hang_up_after``, ``on_event`` and ``enough`` end it
-        early, as in ``Wire.send``. Raises ``ServerGone`` or ``OutOfTime``.
+        early, and ``begun`` is set, as in ``Wire.send``. Raises ``ServerGone`` or ``OutOfTime``.
         """
         if self.session.gone:
             raise ServerGone
@@ -299,6 +300,7 @@ class Driver:
             "seconds": bound,
             "on_event": on_event,
             "enough": enough,
+            "begun": begun,
             "hang_up_after": hang_up_after,
             "last": None,
         }

@@ -123,6 +123,7 @@ class Wire:
         seconds: float | None = None,
         on_event: Callable[[Event], bool] | None = None,
         enough: anyio.Event | None = None,
+        begun: anyio.Event | None = None,
         hang_up_after: float | None = None,
         last: Callable[[Event], bool] | None = None,
     ) -> Outcome:
@@ -131,6 +132,7 @@ class Wire:
         ``on_event`` is told of each event of a stream and may return True to stop reading;
         ``last`` may say of an event that no other should follow, and then the stream is only
         read for half a second more;
+        ``begun`` is set once the head of a response is there;
         ``enough`` being set stops too, as does ``hang_up_after`` (seconds): what was seen so
         far is then a normal, ``cut`` response, or none yet.
         """
@@ -146,7 +148,7 @@ class Wire:
                 scope.deadline = min(scope.deadline, anyio.current_time() + _AFTER_LAST_EVENT)
             return on_event is not None and on_event(event)
 
-        reading = Reading(self._allowance, hear)
+        reading = Reading(self._allowance, hear, begun)
         self._under_way.add(reading)
         name = self._connection_name(connection)
         started = time.monotonic()

@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import Callable
 
+import anyio
 import httpx
 
 from conformance.wire.exchange import ENCODING, Fault, Headers, Seen
@@ -28,17 +29,22 @@ class Reading:
 
     ``complete`` is true once the whole body was read. ``fault`` is the first thing that went
     wrong. ``cut`` is true where the suite itself stopped reading. ``allowance`` says how large the
-    body may be, anew with each chunk: others come in at the same time.
+    body may be, anew with each chunk: others come in at the same time. ``begun`` is set when a
+    head came in.
     """
 
     def __init__(
-        self, allowance: Callable[[], int], on_event: Callable[[Event], bool] | None = None
+        self,
+        allowance: Callable[[], int],
+        on_event: Callable[[Event], bool] | None = None,
+        begun: anyio.Event | None = None,
     ) -> None:
         self.port: int | None = None
         self.fault: Fault | None = None
         self.cut = False
         self.complete = False
         self._on_event = on_event
+        self._begun = begun
         self._allowance = allowance
         self.size = allowance()
         self._response: httpx.Response | None = None
@@ -58,6 +64,8 @@ class Reading:
 
     def begin(self, response: httpx.Response) -> None:
         """A response head came in."""
+        if self._begun is not None:
+            self._begun.set()
         self._response = response
         stream = response.extensions.get("network_stream")
         address = stream.get_extra_info("client_addr") if stream is not None else None

@@ -49,6 +49,8 @@ OWN = ""
 # How long a stream may go on after the response, in seconds. Some servers never end one.
 _AFTER_RESPONSE = 0.5
 _ANSWER_SECONDS = 10.0
+# Seconds in which the head of a stream comes, where it does not wait for an event.
+_STREAM_OPENS_WITHIN = 1.0
 # A server that asks without end is not answered without end.
 _MOST_ANSWERS = 200
 # A stream that ends without the response may be asked for again; a server may end each of them.
@@ -260,6 +262,7 @@ class OlderDriver(Driver):
         hang_up_after: float | None = None,
         on_event: Callable[[Event], bool] | None = None,
         enough: anyio.Event | None = None,
+        begun: anyio.Event | None = None,
         notes: Mapping[str, Any] | None = None,
         in_session: str | None = OWN,
     ) -> Exchange:
@@ -283,6 +286,7 @@ class OlderDriver(Driver):
             "replica": replica,
             "seconds": seconds,
             "hang_up_after": hang_up_after,
+            "begun": begun,
             "notes": notes,
         }
         if session is None or not _may_be_streamed(draft):
@@ -454,24 +458,27 @@ class OlderDriver(Driver):
         if session.listening or not session.offers_stream:
             yield
             return
-        over = anyio.Event()
+        begun, over = anyio.Event(), anyio.Event()
         failure: Exception | None = None
 
         async def hold() -> None:
             try:
-                held = await self.listen(name, intent, enough=over)
+                held = await self.listen(name, intent, begun=begun, enough=over)
                 session.offers_stream = held.is_stream
             except (ServerGone, OutOfTime):
                 return
             finally:
                 session.listening = False
+                begun.set()
 
         async with anyio.create_task_group() as group:
             session.listening = True
             group.start_soon(hold)
             try:
-                # Nothing tells that a stream is open before something comes on it.
-                await self.pause(0.1)
+                # What a server asks before the stream is there may go nowhere. Some send the head
+                # of a stream with the first event only.
+                with anyio.move_on_after(_STREAM_OPENS_WITHIN):
+                    await begun.wait()
                 yield
             except (ServerGone, OutOfTime) as error:
                 failure = error  # not as a group of one
@@ -486,6 +493,7 @@ class OlderDriver(Driver):
         intent: str = "listen",
         *,
         enough: anyio.Event | None = None,
+        begun: anyio.Event | None = None,
         seconds: float | None = None,
     ) -> Exchange:
         """Hold the session's GET stream until ``enough`` is set, for at most ``seconds``
@@ -496,6 +504,7 @@ class OlderDriver(Driver):
             intent,
             in_session=name,
             enough=enough,
+            begun=begun,
             connection=f"stream-{name or MAIN}",
             seconds=bound + 5.0,
             hang_up_after=bound,
