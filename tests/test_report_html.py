@@ -153,7 +153,7 @@ def test_the_deciding_member_is_marked(page: Page) -> None:
 
 
 def test_the_curl_lines_are_there_to_copy(page: Page) -> None:
-    assert "curl -sS -i http://127.0.0.1:8000/mcp \\\n  -H" in page.text("pre")
+    assert "curl -sS -i -w '\\n' http://127.0.0.1:8000/mcp \\\n  -H" in page.text("pre")
 
 
 def test_filters_know_every_verdict_and_level(page: Page) -> None:

@@ -38,9 +38,10 @@ needs_shell = pytest.mark.skipif(
 
 @dataclass
 class Recorded:
-    """Requests as they arrived: method, headers and body."""
+    """Requests as they arrived: method, headers and body; and how they are answered."""
 
     url: str
+    answer: bytes = b""
     requests: list[tuple[str, list[tuple[str, str]], bytes]] = field(default_factory=list)
 
 
@@ -51,8 +52,9 @@ def recorder() -> Iterator[Recorded]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             recorded.requests.append((self.command, list(self.headers.items()), body))
             self.send_response(200)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(recorded.answer)))
             self.end_headers()
+            self.wfile.write(recorded.answer)
 
         do_POST = do_GET = do_DELETE = _record
 
@@ -141,20 +143,39 @@ def test_other_methods(recorder: Recorded, tmp_path: Path, method: str) -> None:
     assert [(request[0], request[2]) for request in recorder.requests] == [(method, b"")]
 
 
+def answering(recorder: Recorded, task_id: str) -> None:
+    """Let the next requests be answered with a task of this id."""
+    recorder.requests.clear()
+    answer = {"result": {"taskId": task_id, "_meta": {"taskId": "another"}}}
+    recorder.answer = f"data: {json.dumps(answer, ensure_ascii=False)}\n\n".encode()
+
+
 @needs_shell
-@pytest.mark.parametrize("new_id", ["another-task", "täsk"])
-def test_the_id_is_carried_by_hand(recorder: Recorded, tmp_path: Path, new_id: str) -> None:
+@pytest.mark.parametrize("new_id", ["another-task", "täsk", "two words $PATH `ls`"])
+def test_the_id_is_carried_along(recorder: Recorded, tmp_path: Path, new_id: str) -> None:
     made = creation("old-task")
     seen = reading("old-task", error=-32602)
     lines = lines_for(made, seen, url=recorder.url)
-    assert lines.startswith("# first create a task and put its id in $TASK\n")
+    assert lines.startswith("# first create a task; its id goes into $TASK\n")
     assert "old-task" not in lines
-    lines = lines.replace("TASK='put the taskId of that answer here'", f"TASK='{new_id}'")
-    recorder.requests.clear()
+    answering(recorder, new_id)
     run(lines, tmp_path)
     first, second = recorder.requests
     assert first[2] == made.sent.body
     assert second[2].decode() == seen.sent.body.decode().replace("old-task", new_id)
+
+
+@needs_shell
+@pytest.mark.parametrize("odd_id", ['a "quoted" one', "with \\ in it", "tâche"])
+def test_an_id_that_a_shell_cannot_read_is_carried_by_hand(
+    recorder: Recorded, tmp_path: Path, odd_id: str
+) -> None:
+    lines = lines_for(creation(odd_id), reading(odd_id), url=recorder.url)
+    by_hand = "TASK='put the taskId of that answer here'"
+    assert by_hand in lines
+    answering(recorder, odd_id)
+    run(lines.replace(by_hand, "TASK=by-hand"), tmp_path)
+    assert json.loads(recorder.requests[1][2])["params"]["taskId"] == "by-hand"
 
 
 @needs_shell
@@ -173,7 +194,7 @@ def test_an_id_made_from_a_real_one_is_made_from_the_new_one(
 ) -> None:
     made, seen = creation(old), reading(f"{old}:tail", error=-32602)
     lines = lines_for(made, seen, url=recorder.url)
-    recorder.requests.clear()
+    answering(recorder, "new-id-ä")
     run(lines.replace("put the taskId of that answer here", "new-id-ä"), tmp_path)
     _, headers, body = recorder.requests[1]
     assert json.loads(body)["params"]["taskId"] == "new-id-ä:tail"

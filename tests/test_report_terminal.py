@@ -50,7 +50,7 @@ def test_a_violation_tells_all_that_its_author_needs() -> None:
         "where     creation.burst.jsonl, exchange ",
         "at /error/code",
         "also      not judged because of this: creation.unique-ids",
-        "curl -sS -i http://127.0.0.1:8000/mcp",
+        "curl -sS -i -w '\\n' http://127.0.0.1:8000/mcp",
     ):
         assert words in finding
 

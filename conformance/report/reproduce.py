@@ -42,14 +42,15 @@ _EXCHANGES_SHOWN = 8
 # A pause that the driver made (seconds) is repeated from here on, and at most so long.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 120.0
 _STREAM_SECONDS = 30
+_FIND_TASK_ID = 'grep -o \'"taskId" *: *"[^"]*"\' | head -n 1 | cut -d \'"\' -f 4'
 
 
 def reproducer(observation: Observation, history: History) -> str:
     """Shell lines that do again what an observation saw; empty where it saw no exchange.
 
-    Ids of tasks that the server made are carried by hand in ``$TASK``, ``$TASK2`` and so on;
-    what is masked stands in a variable of its header's name. Sessions are opened first, and their
-    ids stand in ``$SESSION`` and so on.
+    Ids of tasks that the server made are carried in ``$TASK``, ``$TASK2`` and so on: from the
+    answer, or by hand where a shell cannot read it. What is masked stands in a variable of its
+    header's name. Sessions are opened first, and their ids stand in ``$SESSION`` and so on.
     """
     steps = list(observation.exchanges)
     sessions = history.derive(_sessions)
@@ -76,19 +77,19 @@ def reproducer(observation: Observation, history: History) -> str:
             if task_id in given:
                 continue
             given.add(task_id)
-            lines.append(f"# first create a task and put its id in ${variables[task_id]}")
+            lines.append(f"# first create a task; its id goes into ${variables[task_id]}")
             creation = made[task_id]
             if creation.key not in shown and "inputResponses" not in creation.params:
-                lines.extend(_command(creation, variables))
-                lines.append(_assignment(variables[task_id]))
+                lines.extend(_creating(creation, task_id, variables))
                 lines.extend(_state_before(history, task_id, exchange))
         if before is not None:
             lines.extend(_between(before, exchange))
-        lines.extend(_command(exchange, variables))
         task_id = _id_made(exchange)
         if task_id in variables and task_id not in given:
             given.add(task_id)
-            lines.append(_assignment(variables[task_id]))
+            lines.extend(_creating(exchange, task_id, variables))
+        else:
+            lines.extend(_command(exchange, variables))
         session_id = _session_opened(exchange)
         if session_id in variables:
             lines.append(f"{variables[session_id]}='put the {HEADER_SESSION} that came here'")
@@ -163,8 +164,18 @@ def _ids_in(exchange: Exchange, made: Mapping[str, Exchange]) -> Iterator[str]:
             yield task_id
 
 
-def _assignment(variable: str) -> str:
-    return f"{variable}='put the taskId of that answer here'"
+def _creating(creation: Exchange, task_id: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """The call that makes a task, and its id kept. What JSON writes with a backslash, a shell
+    does not read."""
+    *comments, command = _command(creation, variables)
+    yield from comments
+    if command.startswith("#") or dump_json(task_id) != f'"{task_id}"' or not task_id.isascii():
+        yield command
+        yield f"{variables[task_id]}='put the taskId of that answer here'"
+    else:
+        yield f"ANSWER=$({command})"
+        yield "printf '%s\\n' \"$ANSWER\""
+        yield f'{variables[task_id]}=$(printf %s "$ANSWER" | {_FIND_TASK_ID})'
 
 
 def _state_before(history: History, task_id: str, exchange: Exchange) -> Iterator[str]:
@@ -194,7 +205,7 @@ def _command(exchange: Exchange, variables: Mapping[str, str]) -> Iterator[str]:
         yield "# the keys of inputResponses are those of the inputRequests that came"
     if "requestState" in exchange.params:
         yield "# requestState is the one that came"
-    first = "curl -sS -i"
+    first = r"curl -sS -i -w '\n'"  # the next answer begins on a line of its own
     if exchange.is_stream:
         first += f" --no-buffer --max-time {_STREAM_SECONDS}"
     if sent.http_method not in ("POST", "GET"):
