@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_what_a_sequence_shows_is_replayed(scenario: str) -> None:
     for name in ("html", "junit"):
         # So many requests that the curl lines do not name all.
         assert ("curl -sS" in texts[name]) is not found, name
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [("Bearer ***", True), ("Bearer open", False)], ids=["masked", "shown"]
+)
+def test_headers_that_are_not_shown_are_asked_for(value: str, told: bool) -> None:
+    scenario = "sequences.polling.shape"
+    sent = creation("t", scenario=scenario)
+    headers = (*sent.sent.headers, ("Authorization", value))
+    sent = replace(sent, sent=replace(sent.sent, headers=headers))
+    results = judged([rule("polling.shape", broken(sent, "no"))], history(discovery(), sent))
+    text = summary_lines(results, history=FOLDER)
+    assert REPLAY in text
+    assert ("  # and the run's --header options" in text) is told
 
 
 def test_curl_lines_that_name_every_request_are_kept() -> None:

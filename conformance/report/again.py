@@ -8,6 +8,7 @@ from pathlib import Path
 
 from conformance.report.results import Results, RuleResult
 from conformance.report.visible import visible
+from conformance.wire.secrets import MASK
 
 # Where the files of the evidence are, unless it is said.
 HISTORY = Path("reports/history")
@@ -31,7 +32,15 @@ def replay(rule: RuleResult, results: Results, history: Path = HISTORY) -> str:
     file = history / visible(rule.evidence[0].history, 200)
     command = ["mcp-tasks-conformance", "replay", file.as_posix(), visible(results.target.url, 500)]
     script = shlex.join(["bash", file.with_suffix(".sh").as_posix()])
-    return f"{shlex.join(command)}\n# or, with curl alone: {script}"
+    headers = "  # and the run's --header options\n" if _has_secrets(rule) else "\n"
+    return f"{shlex.join(command)}{headers}# or, with curl alone: {script}"
+
+
+def _has_secrets(rule: RuleResult) -> bool:
+    """Whether the requests had headers whose values are kept from the evidence."""
+    return any(
+        MASK in value for each in rule.evidence for _, value in each.request.get("headers", ())
+    )
 
 
 def again(rule: RuleResult, results: Results, history: Path = HISTORY) -> str:
