@@ -10,17 +10,7 @@ from dataclasses import dataclass, replace
 from conformance.judge.fingerprint import Fingerprint, fingerprint_of
 from conformance.judge.observation import BROKEN, HOLDS, NOT_OFFERED, UNCLEAR, Observation
 from conformance.judge.rule import Rule
-from conformance.target.roles import (
-    IDENTITIES,
-    LEGACY,
-    LISTEN,
-    NEWER,
-    REPLICAS,
-    RESTART,
-    TOOL_ROLES,
-    WITHOUT_TASKS,
-    tools_with,
-)
+from conformance.judge.unseen import missing_reason
 from conformance.wire.history import History
 
 PASS = "pass"
@@ -87,41 +77,6 @@ def _varied(broken: Sequence[Observation]) -> list[Observation]:
     first_of_kind = {(o.note, o.found): o for o in reversed(broken)}
     chosen = [o for o in broken if first_of_kind[(o.note, o.found)] is o]
     return chosen[:_EVIDENCE_SHOWN]
-
-
-def missing_reason(rule: Rule, history: History) -> str:
-    """Why nothing was observed, and what to pass to have it observed."""
-    given = history.circumstances
-    if given.recorded:
-        return "the recorded traffic shows nothing of it: `run` would ask the server"
-    for need in rule.needs:
-        if need == IDENTITIES and len(given.callers) < 2:
-            return "it needs a second caller: pass --other-header 'Authorization: Bearer …'"
-        if need == REPLICAS and given.replicas < 2:
-            return "it needs more than one URL of the same service: pass --replica URL"
-        if need == RESTART and not given.restart:
-            return "it needs the server to be restarted: pass --restart-command COMMAND"
-        if need == NEWER:
-            return "it needs a server that also speaks 2026-07-28"
-        if need == WITHOUT_TASKS:
-            return "it is about servers that do not declare tasks"
-        if need == LEGACY:
-            return "it needs a server that also speaks 2025-11-25"
-        if need == LISTEN:
-            continue
-        if need in TOOL_ROLES and not tools_with(history, need):
-            if not given.permitted:
-                return (
-                    f"it needs {TOOL_ROLES[need]}, and no tool may be called: "
-                    f"pass --tool {need}:NAME or --explore all"
-                )
-            return (
-                f"it needs {TOOL_ROLES[need]}; none of the {len(given.permitted)} tools that"
-                f" may be called was seen to be one: pass --tool {need}:NAME={{arguments}}"
-            )
-    if given.effort == "quick":
-        return "the run did not come to it: pass --effort standard"
-    return "the run did not come to it"
 
 
 @dataclass(frozen=True)
