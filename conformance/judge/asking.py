@@ -17,7 +17,13 @@ ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "
 
 # A text shorter than this may stand in a result by chance.
 _TELLING_LENGTH = 6
-_NUMBER = re.compile(r"\d+")
+# Numbers, and how long something is left in words: "1 minute and 5 s", "less than a day".
+_NUMBER = r"[-+\u2212]?\d+(?:[.,:]\d+)*"
+_UNIT = r"(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|weeks?|months?|[dhms])\b"
+_SPAN = rf"(?:{_NUMBER} ?|(?:less than|about|almost|under|in|within) an? ){_UNIT}"
+_COUNTED = re.compile(
+    rf"(?:\b(?:in|within) )?{_SPAN}(?:,? (?:and )?{_SPAN})*|{_NUMBER}", re.IGNORECASE
+)
 
 
 # ---- requests -----------------------------------------------------------------------------
@@ -44,8 +50,8 @@ def same_request(one: object, other: object) -> bool:
     """Whether two messages show the same request, as a user takes it.
 
     What a server may write anew each time it shows one does not count: ``_meta``, a number in the
-    message, such as the seconds that are left, the order of the choices and how they are called,
-    and all of a URL but where it leads.
+    message or how long is left, the order of the choices and how they are called, and all of a URL
+    but where it leads.
     """
     return _bare(one) == _bare(other)
 
@@ -58,7 +64,7 @@ def _bare(request: object) -> object:
     if isinstance(params, Mapping):
         params = without_meta(params)
         if isinstance(params.get("message"), str):
-            params["message"] = _NUMBER.sub("", params["message"])
+            params["message"] = _COUNTED.sub("#", params["message"])
         if params.get("mode") == "url" and isinstance(params.get("url"), str):
             params["url"] = _host_of(params["url"])
         if "requestedSchema" in params:
