@@ -27,7 +27,7 @@ from conformance.wire.exchange import Exchange
 from conformance.wire.headers import encoded
 from conformance.wire.secrets import MASK
 from fixtures.serve import Settings, running
-from tests.builders import URL, creation, exchange, history, reading
+from tests.builders import URL, creation, exchange, history, reading, task
 from tests.driving import driven
 from tests.report_samples import HOSTILE
 
@@ -238,11 +238,29 @@ def test_a_pause_and_a_parallel_request_are_told() -> None:
     assert "\n# at the same time:\n" in lines
 
 
-def test_the_state_a_task_had_come_to_is_told() -> None:
+@needs_shell
+def test_a_task_is_read_until_it_has_come_to_what_it_had(
+    recorder: Recorded, tmp_path: Path
+) -> None:
     made, ended = creation("task-1"), reading("task-1", "completed")
     cancel = exchange("tasks/cancel", {"taskId": "task-1"})
-    lines = lines_for(made, ended, cancel)
+    lines = lines_for(made, ended, cancel, url=recorder.url)
     assert "# wait until tasks/get says that its status is completed\n" in lines
+    recorder.requests.clear()
+    recorder.answer = b'{"result": {"taskId": "another", "status": "completed"}}'
+    run(lines, tmp_path)
+    sent = [json.loads(body) for _, _, body in recorder.requests]
+    assert [each["method"] for each in sent] == ["tools/call", "tasks/get", "tasks/cancel"]
+    assert [each["params"].get("taskId") for each in sent] == [None, "another", "another"]
+
+
+@pytest.mark.parametrize("status", ["unheard of", ["completed"], None])
+def test_a_state_that_is_none_is_told_and_not_waited_for(status: object) -> None:
+    made, odd = creation("task-1"), reading("task-1", result={**task("task-1"), "status": status})
+    cancel = exchange("tasks/cancel", {"taskId": "task-1"})
+    lines = lines_for(made, odd, cancel)
+    assert "# wait until tasks/get says that its status is " in lines
+    assert "seq" not in lines
 
 
 def test_two_tasks_have_two_variables() -> None:

@@ -30,6 +30,7 @@ from conformance.specification.names import (
     HEADER_VERSION,
     TASKS_UPDATE,
 )
+from conformance.specification.states import STATUSES
 from conformance.wire.exchange import Exchange, header_of
 from conformance.wire.headers import decoded
 from conformance.wire.history import History
@@ -42,6 +43,8 @@ _EXCHANGES_SHOWN = 8
 # A pause that the driver made (seconds) is repeated from here on, and at most so long.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 120.0
 _STREAM_SECONDS = 30
+# So often, with a second between, a task is read until it has come to what it had come to.
+_MOST_READS = 30
 _FIND_TASK_ID = 'grep -o \'"taskId" *: *"[^"]*"\' | head -n 1 | cut -d \'"\' -f 4'
 
 
@@ -81,7 +84,7 @@ def reproducer(observation: Observation, history: History) -> str:
             creation = made[task_id]
             if creation.key not in shown and "inputResponses" not in creation.params:
                 lines.extend(_creating(creation, task_id, variables))
-                lines.extend(_state_before(history, task_id, exchange))
+                lines.extend(_state_before(history, task_id, exchange, variables))
         if before is not None:
             lines.extend(_between(before, exchange))
         task_id = _id_made(exchange)
@@ -178,13 +181,34 @@ def _creating(creation: Exchange, task_id: str, variables: Mapping[str, str]) ->
         yield f'{variables[task_id]}=$(printf %s "$ANSWER" | {_FIND_TASK_ID})'
 
 
-def _state_before(history: History, task_id: str, exchange: Exchange) -> Iterator[str]:
-    """What the task had come to when the request was sent, where it had moved at all."""
+def _state_before(
+    history: History, task_id: str, exchange: Exchange, variables: Mapping[str, str]
+) -> Iterator[str]:
+    """What the task had come to when the request was sent, where it had moved at all: it is read
+    until it has come to that again."""
     life = lives(history).get(task_id)
     sightings = [s for s in life.sightings if s.ended <= exchange.started] if life else []
-    if sightings and sightings[-1].status != sightings[0].status:
-        status = visible(str(sightings[-1].status), 40)
-        yield f"# wait until tasks/get says that its status is {status}"
+    if not sightings or sightings[-1].status == sightings[0].status:
+        return
+    status = sightings[-1].status
+    yield f"# wait until tasks/get says that its status is {visible(str(status), 40)}"
+    reads = [s.exchange for s in sightings if s.how == "read" and s.status == status]
+    if (
+        reads
+        and isinstance(status, str)
+        and status in STATUSES
+        and _is_repeatable(reads[-1], variables)
+    ):
+        (command,) = _command(reads[-1], variables)
+        yield f"for _ in $(seq {_MOST_READS}); do"
+        yield f'{command} \\\n  | grep -q \'"status" *: *"{status}"\' && break'
+        yield "sleep 1; done"
+
+
+def _is_repeatable(read: Exchange, variables: Mapping[str, str]) -> bool:
+    """Whether a read can be sent again as it was: on a session that is opened here, if any."""
+    session_id = read.request_header(HEADER_SESSION)
+    return len(read.sent.body) <= _BODY_LIMIT and (session_id is None or session_id in variables)
 
 
 def _between(before: Exchange, exchange: Exchange) -> Iterator[str]:
