@@ -1,11 +1,12 @@
 """How well deep faults are found: writes ``reports/sequences.md``.
 
-    python -m benchmarks.deep_faults --keep hunts.jsonl     # all of it: an hour or two
-    python -m benchmarks.deep_faults --seeds 3 NAME…        # some faults, nothing is written
+    python -m benchmarks.deep_faults --keep reports/sequences.jsonl   # an hour or two, if anew
+    python -m benchmarks.deep_faults --seeds 3 NAME…                  # some; nothing is written
 
 Every deep fault is searched for with several seeds; nothing but sequences is driven. The conformant
 variants are searched as well, and nothing may be found there. With ``--keep`` it may be stopped and
-gone on with.
+gone on with, and with more seeds than before: ``reports/sequences.jsonl`` has a line for each
+search that the report is made from. Lines that a change made doubtful are to be taken out first.
 
 A search at standard effort does all its plans here, as it does on a machine that is free: how many
 it gets through in its seconds depends on what else that machine has to do.

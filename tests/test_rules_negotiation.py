@@ -851,7 +851,8 @@ def test_each_part_of_the_legacy_capability(legacy: JsonObject) -> None:
 def test_a_result_that_speaks_of_a_job_is_no_task() -> None:
     said: JsonObject = {**CALL_RESULT, "taskId": "job-7", "status": "queued"}
     beside: JsonObject = {**CALL_RESULT, "task": {"taskId": "job-7"}}
-    for result in (said, beside):
+    mislabelled: JsonObject = {**CALL_RESULT, "resultType": "task"}
+    for result in (said, beside, mislabelled):
         answer = call(result=result)
         found = judged("negotiation.undeclared-gets-no-task", creation(), answer)
         assert found.verdict == "pass"

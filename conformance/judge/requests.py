@@ -96,11 +96,16 @@ def nested_task(exchange: Exchange) -> JsonObject | None:
     return task if isinstance(task, dict) and "taskId" in task else None
 
 
+def is_ordinary_result(result: JsonObject) -> bool:
+    """What tools/call answers without a task, although it may be called one."""
+    return "content" in result and "taskId" not in result and "status" not in result
+
+
 def task_made(exchange: Exchange) -> JsonObject | None:
     """The task that an answer hands out, in whatever form: the handle of the extension, the
     same without its resultType, or the nested one of 2025-11-25."""
     if exchange.handle is not None:
-        return exchange.handle
+        return None if is_ordinary_result(exchange.handle) else exchange.handle
     result = exchange.result or {}
     if result.get("resultType") == "complete" and result.get("content"):
         return None  # what a tool said, whatever else stands beside it

@@ -23,7 +23,7 @@ from conformance.judge.lives import (
     outcome_of,
 )
 from conformance.judge.observation import Observation, broken, holds, unclear
-from conformance.judge.requests import of_this_revision
+from conformance.judge.requests import is_ordinary_result, of_this_revision
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import tasks
 from conformance.specification.names import INVALID_PARAMS, TASK_METHODS, TOOLS_CALL
@@ -31,7 +31,7 @@ from conformance.specification.revisions import revision_named
 from conformance.specification.schemas import problems
 from conformance.specification.states import COMPLETED, FAILED
 from conformance.target.roles import BEFORE, SLOW, TASK
-from conformance.wire.exchange import Exchange, JsonObject
+from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
 
@@ -46,11 +46,6 @@ def _is_whole_result(exchange: Exchange) -> bool:
     """An ordinary result by its resultType and its content, which may have members of its own
     beside them."""
     return exchange.result_type == "complete" and bool((exchange.result or {}).get("content"))
-
-
-def _is_ordinary_result(result: JsonObject) -> bool:
-    """What tools/call answers without a task, although it may be called one."""
-    return "content" in result and "taskId" not in result and "status" not in result
 
 
 # Wrong values of these are told by polling.timestamps, polling.durations and
@@ -95,7 +90,7 @@ def handle_has_its_shape(history: History) -> Iterator[Observation]:
                 found="a task nested under task",
                 member="/result/task",
             )
-        elif exchange.handle is not None and not _is_ordinary_result(exchange.handle):
+        elif exchange.handle is not None and not is_ordinary_result(exchange.handle):
             wrong = [
                 problem
                 for problem in problems(schemas, "CreateTaskResult", exchange.handle)
@@ -249,7 +244,7 @@ def discriminator_is_for_handles(history: History) -> Iterator[Observation]:
                 found='"task"',
                 member="/result/resultType",
             )
-        elif exchange.method == TOOLS_CALL and _is_ordinary_result(result):
+        elif exchange.method == TOOLS_CALL and is_ordinary_result(result):
             yield broken(
                 exchange,
                 'set "resultType": "complete" on a result of tools/call that has content:'
