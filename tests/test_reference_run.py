@@ -58,7 +58,7 @@ def passes_but_for(judgement: Judgement, unseen: set[str]) -> None:
     assert {r: v for r, v in unseen_by_rule.items() if r not in unseen | NEEDS_QUIET} == {}
 
 
-# JSON is driven by the two below too.
+# JSON is driven by the last one too.
 @pytest.mark.parametrize(
     "sse",
     [pytest.param(False, id="json", marks=pytest.mark.nightly), pytest.param(True, id="streams")],
@@ -68,6 +68,7 @@ def test_reference_server_with_one_caller(sse: bool) -> None:
     passes_but_for(judgement, NEEDS_LEGACY | NEEDS_OPTIONS)
 
 
+@pytest.mark.nightly  # by default, two replicas are part of what follows
 def test_reference_server_as_two_replicas() -> None:
     judgement = drive_replicas(Settings(work_seconds=WORK_SECONDS))
     passes_but_for(judgement, NEEDS_LEGACY | NEEDS_OPTIONS - ACROSS_REPLICAS)
