@@ -27,7 +27,7 @@ from conformance.wire.exchange import Exchange
 from conformance.wire.headers import encoded
 from conformance.wire.secrets import MASK
 from fixtures.serve import Settings, running
-from tests.builders import URL, creation, exchange, history, reading, task
+from tests.builders import URL, creation, exchange, handle, history, reading, task
 from tests.driving import driven
 from tests.report_samples import HOSTILE
 
@@ -252,6 +252,26 @@ def test_a_task_is_read_until_it_has_come_to_what_it_had(
     sent = [json.loads(body) for _, _, body in recorder.requests]
     assert [each["method"] for each in sent] == ["tools/call", "tasks/get", "tasks/cancel"]
     assert [each["params"].get("taskId") for each in sent] == [None, "another", "another"]
+
+
+def test_a_read_of_more_than_an_id_is_done_again_too() -> None:
+    made = creation("task-1")
+    odd = exchange(
+        "tasks/get",
+        {"taskId": "task-1", "requestState": "none of its own"},
+        result=task("task-1", "completed"),
+    )
+    lines = lines_for(made, odd, exchange("tasks/cancel", {"taskId": "task-1"}))
+    assert "none of its own" in lines
+    assert "sleep 1; done" in lines
+
+
+def test_a_task_that_takes_answers_to_make_is_made_by_hand() -> None:
+    answers = {"name": "export", "arguments": {}, "inputResponses": {"a": {"action": "accept"}}}
+    made = exchange("tools/call", answers, result=handle("task-1"))
+    lines = lines_for(made, exchange("tasks/cancel", {"taskId": "task-1"}))
+    assert lines.startswith("# first create a task and put its id in $TASK\n")
+    assert "tools/call" not in lines
 
 
 @pytest.mark.parametrize("status", ["unheard of", ["completed"], None])

@@ -80,9 +80,11 @@ def reproducer(observation: Observation, history: History) -> str:
             if task_id in given:
                 continue
             given.add(task_id)
-            lines.append(f"# first create a task; its id goes into ${variables[task_id]}")
             creation = made[task_id]
-            if creation.key not in shown and "inputResponses" not in creation.params:
+            if creation.key in shown or "inputResponses" in creation.params:
+                lines.append(f"# first create a task and put its id in ${variables[task_id]}")
+            else:
+                lines.append(f"# first create a task; its id goes into ${variables[task_id]}")
                 lines.extend(_creating(creation, task_id, variables))
                 lines.extend(_state_before(history, task_id, exchange, variables))
         if before is not None:
@@ -172,7 +174,7 @@ def _creating(creation: Exchange, task_id: str, variables: Mapping[str, str]) ->
     does not read."""
     *comments, command = _command(creation, variables)
     yield from comments
-    if command.startswith("#") or dump_json(task_id) != f'"{task_id}"' or not task_id.isascii():
+    if _is_comment(command) or dump_json(task_id) != f'"{task_id}"' or not task_id.isascii():
         yield command
         yield f"{variables[task_id]}='put the taskId of that answer here'"
     else:
@@ -193,22 +195,23 @@ def _state_before(
     status = sightings[-1].status
     yield f"# wait until tasks/get says that its status is {visible(str(status), 40)}"
     reads = [s.exchange for s in sightings if s.how == "read" and s.status == status]
-    if (
-        reads
-        and isinstance(status, str)
-        and status in STATUSES
-        and _is_repeatable(reads[-1], variables)
-    ):
-        (command,) = _command(reads[-1], variables)
+    if not reads or status not in STATUSES or not _in_known_session(reads[-1], variables):
+        return
+    *_, command = _command(reads[-1], variables)
+    if not _is_comment(command):
         yield f"for _ in $(seq {_MOST_READS}); do"
         yield f'{command} \\\n  | grep -q \'"status" *: *"{status}"\' && break'
         yield "sleep 1; done"
 
 
-def _is_repeatable(read: Exchange, variables: Mapping[str, str]) -> bool:
-    """Whether a read can be sent again as it was: on a session that is opened here, if any."""
+def _in_known_session(read: Exchange, variables: Mapping[str, str]) -> bool:
+    """Whether a read was sent in a session that is opened here, or in none."""
     session_id = read.request_header(HEADER_SESSION)
-    return len(read.sent.body) <= _BODY_LIMIT and (session_id is None or session_id in variables)
+    return session_id is None or session_id in variables
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("#")
 
 
 def _between(before: Exchange, exchange: Exchange) -> Iterator[str]:
