@@ -85,6 +85,33 @@ class TestRead:
         assert judged(rule, *made, reading("a", result=task("b"))).verdict == FAIL
 
 
+class TestReadsThatFail:
+    served, passing = "polling.served", "polling.passing-errors"
+
+    def kept(self, status: str = "working") -> Exchange:
+        return reading(status=status, members={"ttl": None})
+
+    def failed(self, times: int) -> list[Exchange]:
+        return [exchange("tasks/get", {"taskId": "t"}, error=-32603) for _ in range(times)]
+
+    def test_a_task_that_is_told_passes(self) -> None:
+        scene = [creation(members={"ttl": None}), self.kept(), self.kept("completed")]
+        assert judged(self.served, *scene).verdict == PASS
+        assert judged(self.passing, *scene).verdict == PASS
+
+    def test_a_state_that_is_skipped_fails(self) -> None:
+        endless = {"ttl": None}
+        scene = [creation(members=endless), creation("other", members=endless), *self.failed(3)]
+        scene += [reading("other", members=endless), *self.failed(3), self.kept("completed")]
+        assert judged(self.served, *scene).verdict == FAIL
+
+    def test_errors_that_pass_warn(self) -> None:
+        scene = [creation(members={"ttl": None})]
+        for _ in range(2):
+            scene += [self.kept(), *self.failed(1), self.kept()]
+        assert judged(self.passing, *scene).verdict == WARN
+
+
 @pytest.mark.parametrize(
     ("rule", "method"),
     [

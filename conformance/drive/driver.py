@@ -22,6 +22,7 @@ from conformance.drive.draft import Draft, mirrored_parameters, request
 from conformance.drive.pulse import Pulse
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.specification.names import (
+    CODES_WITH_ANOTHER_MEANING,
     DISCOVER,
     TASKS_CANCEL,
     TASKS_GET,
@@ -56,6 +57,8 @@ SHORTEST_POLL_SECONDS = 0.02
 GONE_AFTER = 6
 # So many reads of a task that told nothing mean that it cannot be followed.
 GIVE_UP_AFTER = 8
+# An error may come once; one that comes so often in a row is the server's last word.
+LAST_WORD_AFTER = 3
 # A task that has waited for so long, with nothing open that was not answered, waits for ever.
 STALLED_SECONDS = 5.0
 # So long it may take to leave nothing behind.
@@ -169,6 +172,11 @@ def _answers(request_id: object) -> Callable[[Event], bool]:
         return "id" in message and bool(message["id"] == request_id)
 
     return is_response
+
+
+def _is_last_word(read: Exchange) -> bool:
+    """Whether a read that brought no task need not be tried again."""
+    return read.error is None or read.error_code in CODES_WITH_ANOTHER_MEANING
 
 
 class Driver:
@@ -496,27 +504,35 @@ class Driver:
         *,
         limit: float | None = None,
         intent: str = ORDINARY,
+        patience: float = 0.0,
         **options: Any,
     ) -> Exchange | None:
         """Poll a task at its pace until ``until(task)`` holds.
 
         Returns the exchange that showed it; ``None`` where it did not come within ``limit``
-        seconds (default ``--max-wait``) or the task could not be read.
+        seconds (default ``--max-wait``) or the task could not be read, several times in a row and
+        for ``patience`` seconds.
         """
         ends = time.monotonic() + (self.target.max_wait if limit is None else limit)
-        in_vain = 0
+        in_vain = refused = 0
+        served = time.monotonic()
         while True:
             exchange = await self.get(task_id, intent, **options)
             if exchange.task is not None and until(exchange.task):
                 return exchange
-            if exchange.task is None and not exchange.rate_limited and exchange.fault is None:
+            answered = exchange.fault is None and not exchange.rate_limited
+            refused = refused + 1 if answered and exchange.error is not None else 0
+            served = served if refused else exchange.ended
+            patient = time.monotonic() - served < patience
+            lasts = refused >= LAST_WORD_AFTER and not patient
+            if answered and exchange.task is None and (lasts or _is_last_word(exchange)):
                 return None
             if exchange.fault is not None and exchange.fault.kind == "too-large":
                 return None  # it would be as large the next time
             # Neither an answer that never comes nor a status that is none leads anywhere.
             understood = exchange.task is not None and exchange.task.get("status") in STATUSES
             in_vain = 0 if understood or exchange.rate_limited else in_vain + 1
-            if in_vain >= GIVE_UP_AFTER or time.monotonic() >= ends:
+            if (in_vain >= GIVE_UP_AFTER and not patient) or time.monotonic() >= ends:
                 return None
 
     async def wait_for_end(self, task_id: str, **options: Any) -> Exchange | None:
@@ -535,11 +551,17 @@ class Driver:
         return seen
 
     async def finish(
-        self, task_id: str, *, marker: str = "conformance", limit: float | None = None
+        self,
+        task_id: str,
+        *,
+        marker: str = "conformance",
+        limit: float | None = None,
+        patience: float = 0.0,
     ) -> Exchange | None:
         """Poll a task to its end and answer all it asks on the way, each key once.
 
         Ends earlier, with the last read, where a task waits for answers and says not for which.
+        ``limit`` and ``patience`` are those of ``wait_for``.
         """
         ends = time.monotonic() + (self.target.max_wait if limit is None else limit)
         answered: set[str] = set()
@@ -557,7 +579,8 @@ class Driver:
             return waiting_since is not None and time.monotonic() - waiting_since > STALLED_SECONDS
 
         while time.monotonic() < ends:
-            seen = await self.wait_for(task_id, decides, limit=ends - time.monotonic())
+            left = ends - time.monotonic()
+            seen = await self.wait_for(task_id, decides, limit=left, patience=patience)
             if seen is None or seen.task is None or is_terminal(seen.task.get("status")):
                 return seen
             wanted = self._open(seen.task, answered)

@@ -20,6 +20,8 @@ from conformance.wire.exchange import JsonObject
 _TOOLS_TRIED = {"quick": 16, "standard": 32, "thorough": 200}
 _TRIED_AT_ONCE = 12
 _NAMES_TOLD = 10
+# A task that cannot be read while it is at work may be when it is done.
+PATIENCE_SECONDS = 2.0
 
 Tell = Callable[[str], None]
 
@@ -99,7 +101,12 @@ async def _try_tool(driver: Driver, use: ToolUse) -> ToolUse:
         if created is None:
             return use
         begun = time.monotonic()
-        last = await driver.finish(created.task_id, marker=marker)
+        last = await driver.finish(created.task_id, marker=marker, patience=PATIENCE_SECONDS)
+        if last is None and time.monotonic() - begun < driver.target.max_wait:
+            # It could not be read. Once may be an accident; if it is none, nothing else shows it.
+            created = await driver.create(use, marker=marker) or created
+            begun = time.monotonic()
+            last = await driver.finish(created.task_id, marker=marker)
         task = last.task if last is not None else None
         if task is None:
             return use

@@ -140,19 +140,18 @@ def asked_by_its_caller(life: Life, exchange: Exchange, history: History) -> boo
 
 
 def codes_of_unknown_tasks(history: History) -> frozenset[int]:
-    """The error codes with which this server says that there is no such task: -32602, and
-    what it answered where an unknown id was read."""
+    """The error codes with which this server says that there is no such task: -32602, and, where
+    it does not know that code for it, what it answered where an unknown id was read."""
     return history.derive(_codes_of_unknown_tasks)
 
 
 def _codes_of_unknown_tasks(history: History) -> frozenset[int]:
-    codes = {INVALID_PARAMS}
-    for exchange in history.intended("unknown-id", method=TASKS_GET):
-        code = exchange.error_code
-        # The codes that have a name of their own say something else.
-        if isinstance(code, int) and code not in CODE_NAMES:
-            codes.add(code)
-    return frozenset(codes)
+    told = {e.error_code for e in history.intended("unknown-id", method=TASKS_GET)}
+    if INVALID_PARAMS in told:
+        return frozenset({INVALID_PARAMS})
+    # The codes that have a name of their own say something else.
+    own = {code for code in told if isinstance(code, int) and code not in CODE_NAMES}
+    return frozenset({INVALID_PARAMS, *own})
 
 
 def says_gone(exchange: Exchange, history: History) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from conformance.judge.fingerprint import Fingerprint, fingerprint_of
 from conformance.judge.observation import BROKEN, HOLDS, NOT_OFFERED, UNCLEAR, Observation
+from conformance.judge.passing import may_be_passing
 from conformance.judge.rule import Rule
 from conformance.judge.unseen import missing_reason
 from conformance.wire.history import History
@@ -48,6 +49,12 @@ class Cause:
     also: tuple[str, ...] = ()
 
 
+# The rule that tells of errors that pass; what they do to others is its finding.
+PASSING_ERRORS = "polling.passing-errors"
+_PASSES = (
+    "the answer was an error that this server also gives now and then where nothing is wrong"
+    f" ({PASSING_ERRORS} tells), so it need not be about this"
+)
 # More evidence than this of one rule tells a reader nothing new.
 _EVIDENCE_SHOWN = 5
 
@@ -58,7 +65,9 @@ def verdict_of(rule: Rule, history: History) -> Verdict:
     for observation in rule.judge(history):
         found[observation.kind].append(observation)
     broken, held, unclear, absent = found.values()
-    if broken:
+    if broken and rule.id != PASSING_ERRORS and may_be_passing(broken, len(held), history):
+        unclear = [replace(each, kind=UNCLEAR, note=_PASSES) for each in broken]
+    elif broken:
         return Verdict(rule, rule.violated, broken[0].note, len(broken), tuple(_varied(broken)))
     if held:
         noted = [o for o in held if o.note]

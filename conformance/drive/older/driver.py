@@ -511,11 +511,17 @@ class OlderDriver(Driver):
         )
 
     async def finish(
-        self, task_id: str, *, marker: str | None = None, limit: float | None = None
+        self,
+        task_id: str,
+        *,
+        marker: str | None = None,
+        limit: float | None = None,
+        patience: float = 0.0,
     ) -> Exchange | None:
         """Poll a task to its end, answer all it asks on the way, and fetch its result.
 
         Returns the last read. Ends earlier where a task waits for input and asks nothing.
+        ``limit`` and ``patience`` are those of ``wait_for``.
         """
         ends = time.monotonic() + (self.target.max_wait if limit is None else limit)
         home = self._homes.get(task_id, OWN)
@@ -524,7 +530,7 @@ class OlderDriver(Driver):
             session.answers = answering(marker)
         while True:
             left = max(ends - time.monotonic(), 0.0)
-            seen = await self.wait_for(task_id, _asks_or_ended, limit=left)
+            seen = await self.wait_for(task_id, _asks_or_ended, limit=left, patience=patience)
             if seen is None or seen.task is None:
                 return seen
             if is_terminal(seen.task.get("status")):

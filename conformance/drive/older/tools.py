@@ -11,7 +11,7 @@ import anyio
 from conformance.drive.driver import OutOfTime, ServerGone
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.surroundings import ToolUse
-from conformance.drive.tools import Tell
+from conformance.drive.tools import PATIENCE_SECONDS, Tell
 from conformance.specification.states import is_terminal
 from conformance.target.roles_2025 import FORBIDDEN
 from conformance.wire.exchange import JsonObject
@@ -61,7 +61,12 @@ async def _try_as_task(driver: OlderDriver, use: ToolUse) -> ToolUse:
         if created is None:
             return use
         begun = time.monotonic()
-        last = await driver.finish(created.task_id)
+        last = await driver.finish(created.task_id, patience=PATIENCE_SECONDS)
+        if last is None and time.monotonic() - begun < driver.target.max_wait:
+            # It could not be read. Once may be an accident; if it is none, nothing else shows it.
+            created = await driver.create(use) or created
+            begun = time.monotonic()
+            last = await driver.finish(created.task_id)
     except (ServerGone, OutOfTime):
         return use
     task = last.task if last is not None else None

@@ -3,7 +3,7 @@
 Intents:
 
 * ``unknown-id``: a task that does not exist.
-* ``cancel-live``: the first cancellation of a task that is at work.
+* ``cancel-live``: the first cancellation of a task that is at work, or waits for its client.
 * ``cancel-again``: the same task once more, after the first was answered.
 * ``cancel-together``: several cancellations of one living task, sent at the same moment.
 * ``cancel-ended``: a task that was seen to have ended.
@@ -23,12 +23,21 @@ from conformance.drive.scenario import scenario
 from conformance.drive.surroundings import ToolUse
 from conformance.drive.trying import is_soon_done
 from conformance.specification.states import COMPLETED, FAILED
-from conformance.target.roles import NOTICEABLE_SECONDS, PROTOCOL_ERROR, SLOW, TASK, TOOL_ERROR
+from conformance.target.roles import (
+    INPUT,
+    NOTICEABLE_SECONDS,
+    PROTOCOL_ERROR,
+    SLOW,
+    TASK,
+    TOOL_ERROR,
+)
 from conformance.wire.exchange import Exchange
 
 # A server that takes longer to acknowledge is asked something else meanwhile.
 _PATIENCE_SECONDS = 0.2
 _QUESTIONS = 5
+# A server that ignores cancellations leaves a task that waits for its client waiting.
+_WAITING_SECONDS = 2.0
 # Where much is going on, a task of a second may end before its cancellation arrives.
 _ATTEMPTS = 3
 
@@ -92,6 +101,19 @@ async def _says_enough(driver: Driver, tool: ToolUse) -> bool:
 
 def _had_ended(read: Exchange) -> bool:
     return read.task is not None and read.task.get("status") in (COMPLETED, FAILED)
+
+
+@scenario("cancellation.waiting", needs=(INPUT,), also=("lifecycle", "polling"))
+async def waiting(driver: Driver) -> None:
+    """A task that waits for its client is cancelled, and cancelled again, and looked at."""
+    tool = driver.tool(INPUT, avoiding=("before",))
+    created = await driver.create(tool) if tool is not None else None
+    if created is None or await driver.wait_for_input(created.task_id) is None:
+        return
+    await driver.cancel(created.task_id, "cancel-live")
+    await driver.get(created.task_id)
+    await driver.cancel(created.task_id, "cancel-again")
+    await driver.wait_for_end(created.task_id, limit=_WAITING_SECONDS)
 
 
 @scenario("cancellation.together", needs=(SLOW,), also=("lifecycle",))

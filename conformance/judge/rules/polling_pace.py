@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from conformance.judge.expectations import unanswered
+from conformance.judge.lifetimes import asked_by_its_caller, certainly_within_ttl, says_gone
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.pace import (
@@ -280,7 +281,7 @@ def _refused_afterwards(
     ended = any(s.terminal and s.ended <= read.started for s in life.seen_by_reading())
     if ended or max(waits, default=0.0) > poll.waited or may_have_expired(life, read.ended):
         return
-    if not read.rate_limited and read.error_code != INVALID_PARAMS:
+    if not read.rate_limited and (read.error_code != INVALID_PARAMS or _others_went(history, life)):
         return
     reason = "" if not read.rate_limited else _other_reason(history, life, last, following)
     if reason:
@@ -292,6 +293,17 @@ def _refused_afterwards(
         f" were not served either, {poll.waited:.2f} s after the answer before it",
         expected="the task",
         found=read.outcome,
+    )
+
+
+def _others_went(history: History, hurried_life: Life) -> bool:
+    """Whether a task that was never polled early was not found in its time either."""
+    return any(
+        says_gone(read, history) and certainly_within_ttl(life, read, history)
+        for life in lives(history).values()
+        if life is not hurried_life and not reads_meant(life, "early-poll")
+        for read in life.reads
+        if asked_by_its_caller(life, read, history)
     )
 
 

@@ -23,7 +23,7 @@ from conformance.judge.older import (
     tasks_in_messages,
 )
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, adopt, rule
-from conformance.judge.rules import polling, polling_members
+from conformance.judge.rules import polling, polling_members, polling_served
 from conformance.judge.shown import answered_reads, brief, is_number
 from conformance.specification.citations import tasks_2025
 from conformance.specification.names import (
@@ -405,3 +405,23 @@ def _is_of_another_task(probe: Exchange, control: Exchange | None) -> bool:
 
 def _bare(result: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in result.items() if name != "_meta"}
+
+
+adopt(
+    polling_served.task_is_told_in_every_state,
+    "polling.served",
+    IMPLIED,
+    tasks_2025("getting-tasks"),
+    into=__package__,
+    needs=(TASK,),
+    after=("creation.durable", "expiry.not-before-ttl"),
+)
+
+adopt(
+    polling_served.errors_do_not_come_and_go,
+    "polling.passing-errors",
+    ADVICE,
+    tasks_2025("protocol-errors"),
+    into=__package__,
+    needs=(TASK,),
+)
