@@ -225,3 +225,10 @@ def _body(answer: object, body: str | bytes | None, stream: Sequence[Event]) -> 
     if body is not None:
         return body.encode() if isinstance(body, str) else body
     return b"" if answer is None else json.dumps(answer).encode()
+
+
+def left_alone() -> tuple[Exchange, ...]:
+    """A task that asks something for more than a minute, and nobody answers: what shows that tasks
+    of this server do not go on by themselves."""
+    waits = [reading("left-alone", "input_required", started=at) for at in (-99.0, -9.0)]
+    return creation("left-alone", tool="left", started=-100.0), *waits

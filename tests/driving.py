@@ -101,6 +101,6 @@ def drive_restarting(
 def drive_variant(
     variant: Variant, *, topics: Iterable[str] | None = None, spec: str = DEFAULT_REVISION
 ) -> Judgement:
-    """Drive the reference server of a revision as one of its conformant variants."""
+    """Drive the reference server of a revision as a conformant variant, as two callers."""
     settings = Settings(**{"variant": variant.name, "revision": spec, **variant.settings})
-    return drive_reference(settings, topics=topics, spec=spec)
+    return drive_reference(settings, topics=topics, identities=True, spec=spec)

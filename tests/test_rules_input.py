@@ -11,7 +11,7 @@ from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Verdict, verdict_of
 from conformance.specification.names import EXTENSION
 from conformance.wire.exchange import Exchange, Fault, JsonObject
-from tests.builders import QUESTION, creation, exchange, handle, history, reading
+from tests.builders import QUESTION, creation, exchange, handle, history, left_alone, reading
 
 ALONE: JsonObject = {"extensions": {EXTENSION: {}}}
 FORM: JsonObject = {
@@ -583,9 +583,9 @@ def test_a_task_that_goes_on_without_the_rest_fails() -> None:
         asks(TWO, started=some.started - 1),
         some,
     )
-    assert judged(rule, *before, reading()).verdict == "fail"
-    assert judged(rule, *before, ended()).verdict == "fail"
-    assert judged(rule, *before, asks({"table-1": FORM})).verdict == "fail"
+    assert judged(rule, *left_alone(), *before, reading()).verdict == "fail"
+    assert judged(rule, *left_alone(), *before, ended()).verdict == "fail"
+    assert judged(rule, *left_alone(), *before, asks({"table-1": FORM})).verdict == "fail"
 
 
 def test_what_happens_after_the_rest_was_answered_is_not_judged() -> None:
@@ -628,14 +628,21 @@ def test_a_task_need_not_wait_for_ever_for_the_rest(after: str) -> None:
         return creation(), asks(TWO), update(intent="answer-some"), reading("task-1", after)
 
     rule = "input.partial-waits"
-    assert judged(rule, *so_far()).verdict == "fail"
-    assert judged(rule, *so_far(), *gave_up(TWO)).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *so_far()).verdict == "fail"
+    assert judged(rule, *left_alone(), *so_far(), *gave_up(TWO)).verdict == "not-exercised"
     # One that goes on when it is answered, or by another call, says nothing.
     answered = list(gave_up(TWO))
     answered[3:3] = [update(task_id="task-9", started=answered[2].ended + 0.1)]
-    assert judged(rule, *so_far(), *answered).verdict == "fail"
-    other = creation("task-9", arguments={"guests": 3})
-    assert judged(rule, *so_far(), other, *gave_up(TWO)[1:]).verdict == "fail"
+    assert judged(rule, *left_alone(), *so_far(), *answered).verdict == "fail"
+    # Nor does another call, where one of this one was left without an answer for as long.
+    other = (creation("task-9", arguments={"guests": 3}), *gave_up(TWO)[1:])
+    found = (*so_far(), *other)
+    assert judged(rule, *left_alone(), *found).verdict == "not-exercised"
+    waits = [asks(TWO, "task-8", started=at) for at in (-49.0, -9.0)]
+    waited = (creation("task-8", started=-50.0), *waits)
+    assert judged(rule, *waited, *found).verdict == "fail"
+    # Where nobody saw for how long such a task waits, nothing is known.
+    assert judged(rule, *so_far()).verdict == "not-exercised"
 
 
 def test_a_refused_update_says_nothing_of_a_later_giving_up() -> None:
@@ -649,16 +656,16 @@ def test_a_refused_update_says_nothing_of_a_later_giving_up() -> None:
         return after
 
     rule = "input.partial-waits"
-    assert judged(rule, *so_far(), *refused(2)).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *so_far(), *refused(2)).verdict == "not-exercised"
     # What was refused may have counted all the same.
-    assert judged(rule, *so_far(), *refused(3)).verdict == "fail"
+    assert judged(rule, *left_alone(), *so_far(), *refused(3)).verdict == "fail"
 
 
 def test_a_task_that_fails_between_the_answers_as_others_do_is_not_judged() -> None:
     found = (*failed_after_a_part("task-1"), *failed_after_a_part("task-2"))
-    assert judged("input.partial-waits", *found).verdict == "fail"
+    assert judged("input.partial-waits", *left_alone(), *found).verdict == "fail"
     other = (creation("task-2"), asks(TWO, "task-2"), reading("task-2", "failed"))
-    assert judged("input.partial-waits", *found, *other).verdict == "not-exercised"
+    assert judged("input.partial-waits", *left_alone(), *found, *other).verdict == "not-exercised"
 
 
 def test_a_request_that_is_superseded_needs_no_answer() -> None:
@@ -696,8 +703,11 @@ def test_a_refused_cancellation_is_no_excuse_for_a_task_that_was_seen_to_live_on
         return control, made, cancel, asks(started=probe.started - 0.5), probe, ended()
 
     rule = "input.unknown-key-ignored"
-    assert judged(rule, *answered(error=-32021)).verdict == "warn"
-    assert judged(rule, *answered(result={"resultType": "complete"})).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *answered(error=-32021)).verdict == "warn"
+    assert (
+        judged(rule, *left_alone(), *answered(result={"resultType": "complete"})).verdict
+        == "not-exercised"
+    )
 
 
 def test_a_refused_answer_may_have_counted_until_the_task_is_seen_to_wait() -> None:
@@ -709,8 +719,8 @@ def test_a_refused_answer_may_have_counted_until_the_task_is_seen_to_wait() -> N
         return control, made, seen, refused, *look, probe, ended()
 
     rule = "input.unknown-key-ignored"
-    assert judged(rule, *answered(looked=False)).verdict == "not-exercised"
-    assert judged(rule, *answered(looked=True)).verdict == "warn"
+    assert judged(rule, *left_alone(), *answered(looked=False)).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *answered(looked=True)).verdict == "warn"
 
 
 def test_an_unknown_key_that_is_refused_is_a_warning() -> None:
@@ -721,18 +731,21 @@ def test_an_unknown_key_that_is_refused_is_a_warning() -> None:
 @pytest.mark.parametrize("status", ["working", "completed"])
 def test_a_task_that_an_unknown_key_moves_is_a_warning(status: str) -> None:
     found = (*unknown(), reading("task-1", status))
-    assert judged("input.unknown-key-ignored", *found).verdict == "warn"
+    assert judged("input.unknown-key-ignored", *left_alone(), *found).verdict == "warn"
     alone = gave_up({"table-1": FORM})
-    assert judged("input.unknown-key-ignored", *found, *alone).verdict == "not-exercised"
+    assert (
+        judged("input.unknown-key-ignored", *left_alone(), *found, *alone).verdict
+        == "not-exercised"
+    )
 
 
 def test_tasks_that_fail_of_an_unknown_key_are_a_warning() -> None:
     rule, once = "input.unknown-key-ignored", (*unknown(), reading("task-1", "failed"))
-    assert judged(rule, *once).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *once).verdict == "not-exercised"
     control, made, seen = update(task_id="task-0"), creation("task-2"), asks(task_id="task-2")
     probe = update({"never": filled(STRAY)}, "unknown-key", "task-2", control=control)
     again = (control, made, seen, probe, reading("task-2", "failed"))
-    assert judged(rule, *once, *again).verdict == "warn"
+    assert judged(rule, *left_alone(), *once, *again).verdict == "warn"
 
 
 def test_a_task_that_fails_as_others_do_is_not_blamed_on_an_unknown_key() -> None:
@@ -885,15 +898,15 @@ def test_an_old_key_does_not_answer_the_next_round() -> None:
     rule, second = "input.answered-key-ignored", {"table-2": QUESTION}
     before = (creation(), asks(), update(), asks(second))
     old = update({"table-1": filled(SECOND)}, "answer-old-key")
-    assert judged(rule, *before, old, ended()).verdict == "warn"
+    assert judged(rule, *left_alone(), *before, old, ended()).verdict == "warn"
     alone = gave_up({"table-1": FORM})
-    assert judged(rule, *before, old, ended(), *alone).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *before, old, ended(), *alone).verdict == "not-exercised"
     before = (creation(), asks(), update(), asks(second))
     old = update({"table-1": filled(SECOND)}, "answer-old-key")
     waiting = asks(second)
     new = update({"table-2": {"action": "accept", "content": {"go": True}}})
-    assert judged(rule, *before, old, waiting, new, ended()).verdict == "pass"
-    assert judged(rule, *before, old).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *before, old, waiting, new, ended()).verdict == "pass"
+    assert judged(rule, *left_alone(), *before, old).verdict == "not-exercised"
 
 
 def test_an_answered_key_does_not_answer_what_is_open_besides() -> None:
@@ -905,11 +918,11 @@ def test_an_answered_key_does_not_answer_what_is_open_besides() -> None:
         second = update({"table-1": filled(SECOND)}, "answer-again", control=first)
         return made, seen, first, then, second
 
-    assert judged(rule, *so_far(), ended(FIRST)).verdict == "warn"
+    assert judged(rule, *left_alone(), *so_far(), ended(FIRST)).verdict == "warn"
     another = {"table-3": QUESTION}
-    assert judged(rule, *so_far(), asks(another)).verdict == "not-exercised"
+    assert judged(rule, *left_alone(), *so_far(), asks(another)).verdict == "not-exercised"
     found = (*so_far(), asks(rest), update({"month-2": filled(FIRST)}, "answer-rest"))
-    assert judged(rule, *found, ended(FIRST)).verdict == "pass"
+    assert judged(rule, *left_alone(), *found, ended(FIRST)).verdict == "pass"
 
 
 # ---- tasks that do not wait -------------------------------------------------------------------

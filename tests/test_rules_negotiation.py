@@ -19,6 +19,7 @@ from tests.builders import (
     exchange,
     handle,
     history,
+    left_alone,
     reading,
     task,
 )
@@ -622,7 +623,7 @@ def test_a_refused_answer_does_not_arrive() -> None:
 def test_a_refused_answer_arrives(after: dict[str, Any]) -> None:
     before = waiting()
     refused = asked("tasks/update", "task-1")
-    found = judged(UPDATE, *before, refused, reading(**after))
+    found = judged(UPDATE, *left_alone(), *before, refused, reading(**after))
     assert found.verdict == "fail"
 
 
@@ -910,15 +911,17 @@ def test_one_of_two_answers_that_arrives_is_seen() -> None:
         asked("tasks/update", "task-1", responses={"a": {"action": "decline"}}),
         reading(status="input_required", members=one),
     ]
-    assert judged("negotiation.update-requires-declaration", *found).verdict == "fail"
+    assert (
+        judged("negotiation.update-requires-declaration", *left_alone(), *found).verdict == "fail"
+    )
 
 
 def test_a_server_that_gives_up_its_questions_itself() -> None:
     waits = reading("task-9", "input_required", members=WAITING)
     given_up = [creation("task-9"), waits, reading("task-9")]
     found = [*waiting(), asked("tasks/update", "task-1"), reading(status="completed")]
-    assert judged(UPDATE, *found).verdict == "fail"
-    assert judged(UPDATE, *given_up, *found).verdict == "pass"
+    assert judged(UPDATE, *left_alone(), *found).verdict == "fail"
+    assert judged(UPDATE, *left_alone(), *given_up, *found).verdict == "pass"
 
 
 def test_a_server_that_gives_up_tasks_itself() -> None:

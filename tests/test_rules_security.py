@@ -10,7 +10,7 @@ import pytest
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Verdict, verdict_of
 from conformance.wire.exchange import Exchange, Fault, JsonObject
-from tests.builders import creation, exchange, handle, history, reading, task
+from tests.builders import creation, exchange, handle, history, left_alone, reading, task
 
 FIRST, SECOND, NOBODY, WRONG = "first", "second", "nobody", "wrong-token"
 UNKNOWN: JsonObject = {"code": -32602, "message": "Task not found"}
@@ -204,7 +204,7 @@ def test_the_answer_of_another_caller_is_refused() -> None:
 @pytest.mark.parametrize("status", ["working", "completed"])
 def test_the_answer_of_another_caller_arrives(answer: dict[str, Any], status: str) -> None:
     before, foreign = waiting(), asked("tasks/update", **answer)
-    assert judged(UPDATE, *before, foreign, reading(status=status)).verdict == "fail"
+    assert judged(UPDATE, *left_alone(), *before, foreign, reading(status=status)).verdict == "fail"
 
 
 def gave_up() -> list[Exchange]:
@@ -219,15 +219,15 @@ def test_a_question_may_be_given_up_after_the_answer_of_another_caller(
 ) -> None:
     before, foreign = waiting(), asked("tasks/update", **answer)
     found = [*before, foreign, reading(status="completed")]
-    assert judged(UPDATE, *found).verdict == "fail"
-    assert judged(UPDATE, *found, *gave_up()).verdict == "pass"
+    assert judged(UPDATE, *left_alone(), *found).verdict == "fail"
+    assert judged(UPDATE, *left_alone(), *found, *gave_up()).verdict == "pass"
 
 
 def test_a_question_may_be_given_up_after_the_answer_of_a_stranger() -> None:
     before, strange = waiting(), asked("tasks/update", NOBODY, status=401)
     found = [*before, strange, reading(status="completed")]
-    assert judged(TOKEN, *found).verdict == "fail"
-    assert judged(TOKEN, *found, *gave_up()).verdict == "pass"
+    assert judged(TOKEN, *left_alone(), *found).verdict == "fail"
+    assert judged(TOKEN, *left_alone(), *found, *gave_up()).verdict == "pass"
 
 
 def test_an_answer_may_be_acknowledged_and_dropped() -> None:
@@ -375,7 +375,9 @@ def test_a_stranger_cancels(caller: str) -> None:
 
 def test_a_stranger_answers() -> None:
     before, answer = waiting(), asked("tasks/update", NOBODY, result=ACK)
-    assert judged(TOKEN, *before, answer, reading(status="completed")).verdict == "fail"
+    assert (
+        judged(TOKEN, *left_alone(), *before, answer, reading(status="completed")).verdict == "fail"
+    )
 
 
 # ---- security.no-existence-oracle -----------------------------------------------------------

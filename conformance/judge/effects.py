@@ -10,8 +10,11 @@ from conformance.judge.lives import Alike, Life, Sighting, may_have_expired
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
 
-# Why it proves nothing that a task went on: ``moved_unasked``.
-NOT_FOR_EVER = "another task of the same call went on by itself, though nobody had answered it"
+# Why it proves nothing that a task went on: ``moved_by_itself``.
+_NOT_FOR_EVER = "another task of the same call went on by itself, though nobody had answered it"
+_NOT_SEEN = "no other task was left without an answer for so long, so it may go on by itself then"
+# Nobody gives a person less time for an answer.
+_SOON_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,12 @@ def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
         if sighting.ended > until:
             break
         if sighting.status in (WORKING, COMPLETED):
-            return None if moved_unasked(life) else Effect(True, sighting)
+            return None if moved_by_itself(life, sighting) else Effect(True, sighting)
         if sighting.status == INPUT_REQUIRED:
             if keys <= _open_keys(sighting):
                 unmoved = Effect(False, sighting)
             elif not _still_asked(life, probe, sighting, keys):
-                return None if moved_unasked(life) else Effect(True, sighting)
+                return None if moved_by_itself(life, sighting) else Effect(True, sighting)
     return unmoved
 
 
@@ -109,11 +112,23 @@ def _cancelled_unasked(tasks: Alike) -> frozenset[str]:
     )
 
 
-def moved_unasked(life: Life) -> bool:
-    """Whether another task of the same call stopped asking something though nobody had answered
-    it: a server need not wait for ever, and may go on without what it was not told."""
-    unasked = life.of_same_call.derive(_moved_unasked)
-    return len(unasked) > (life.task_id in unasked)
+def moved_by_itself(life: Life, moved: Sighting) -> str:
+    """Why a task may have stopped asking without an answer; empty where it waits for one.
+
+    A server need not wait for ever, and may go on without what it was not told. That it waits for
+    so long shows where another task of the same call was left without an answer; or one of
+    another call, if none of these went on by itself.
+    """
+    alike = _left_alone(life.of_same_call, life.task_id)
+    if any(left.gave_up for left in alike):
+        return _NOT_FOR_EVER
+    waited = _waited_at_most(life, moved)
+    if waited <= _SOON_SECONDS or any(left.seconds >= waited for left in alike):
+        return ""
+    others = _left_alone(life.of_any_call, life.task_id)
+    if not any(left.gave_up for left in others) and any(o.seconds >= waited for o in others):
+        return ""
+    return _NOT_SEEN
 
 
 def reason_to_go_on(
@@ -126,26 +141,61 @@ def reason_to_go_on(
     if requests_in(moved.task).keys() - waiting.keys():
         # A request that is superseded by another need not be answered any more.
         return "the task asks for something else instead"
-    return NOT_FOR_EVER if moved_unasked(life) else ""
+    return moved_by_itself(life, moved)
 
 
-def _moved_unasked(tasks: Alike) -> frozenset[str]:
-    return frozenset(life.task_id for life in tasks if _gave_up_asking(life))
+@dataclass(frozen=True)
+class _LeftAlone:
+    """For how many seconds at least a task was seen to ask the same, and whether it stopped to
+    though nothing had been sent that may have moved it."""
+
+    task_id: str
+    seconds: float
+    gave_up: bool
 
 
-def _gave_up_asking(life: Life) -> bool:
+def _left_alone(tasks: Alike, but: str) -> list[_LeftAlone]:
+    return [left for left in tasks.derive(_all_left_alone) if left.task_id != but]
+
+
+def _all_left_alone(tasks: Alike) -> list[_LeftAlone]:
+    return [left for life in tasks if (left := _how_left_alone(life)) is not None]
+
+
+def _how_left_alone(life: Life) -> _LeftAlone | None:
+    first: Sighting | None = None
     waiting: Sighting | None = None
     for sighting in life.seen_by_reading():
         if waiting is not None and not _open_keys(waiting) <= _open_keys(sighting):
             if not waiting.certainly_before(sighting):
                 continue
-            return not may_have_expired(life, sighting.ended) and not any(
+            gave_up = not may_have_expired(life, sighting.ended) and not any(
                 _may_have_moved(request, waiting, sighting)
                 for request in (*life.updates, *life.cancels)
             )
+            return _LeftAlone(life.task_id, _seconds(first, waiting), gave_up)
         if _open_keys(sighting):
-            waiting = sighting
-    return False
+            first, waiting = first or sighting, sighting
+    return _LeftAlone(life.task_id, _seconds(first, waiting), False) if waiting else None
+
+
+def _seconds(first: Sighting | None, last: Sighting) -> float:
+    """How long a task waited that was first and last seen to so."""
+    return max(last.began - first.ended, 0.0) if first is not None else 0.0
+
+
+def _waited_at_most(life: Life, moved: Sighting) -> float:
+    """For how many seconds a task may have asked in vain what it had stopped to ask when it was
+    seen to have moved."""
+    began = life.creation.started if life.creation is not None else float("-inf")
+    asked = False
+    for sighting in life.seen_by_reading():
+        if sighting is moved:
+            break
+        if not asked and not _open_keys(sighting):
+            began = max(began, sighting.began)
+        asked = asked or bool(_open_keys(sighting))
+    return moved.ended - began
 
 
 def _may_have_moved(request: Exchange, waiting: Sighting, moved: Sighting) -> bool:

@@ -79,8 +79,10 @@ class Life:
     updates: list[Exchange] = field(default_factory=list)
     cancels: list[Exchange] = field(default_factory=list)
     reads: list[Exchange] = field(default_factory=list)  # every tasks/get, served or not
-    # The tasks of calls of the same tool with the same arguments, this one among them.
+    # The tasks of calls of the same tool with the same arguments, this one among them, and all
+    # tasks of the history.
     of_same_call: Alike = field(default_factory=lambda: Alike(), repr=False, compare=False)
+    of_any_call: Alike = field(default_factory=lambda: Alike(), repr=False, compare=False)
 
     @property
     def tool(self) -> str | None:
@@ -108,7 +110,7 @@ class Life:
 
 
 class Alike(list[Life], Views):
-    """The tasks of the same call. What all of them show together is put together once."""
+    """Tasks that have something in common. What they show together is put together once."""
 
 
 def lives(history: History) -> dict[str, Life]:
@@ -220,7 +222,9 @@ def _lives(history: History) -> dict[str, Life]:
 
 def _group(all_lives: Iterable[Life]) -> None:
     groups: dict[object, Alike] = {}
-    for life in all_lives:
+    every = Alike(all_lives)
+    for life in every:
+        life.of_any_call = every
         if life.creation is not None:
             life.of_same_call = groups.setdefault(call_of(life.creation), Alike())
             life.of_same_call.append(life)

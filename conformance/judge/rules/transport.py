@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.judge.answers import is_about_http, json_rpc_responses
-from conformance.judge.effects import NOT_FOR_EVER, moved_unasked
+from conformance.judge.effects import moved_by_itself
 from conformance.judge.eras import older_revision_served, only_this_revision
 from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
@@ -235,9 +235,10 @@ def _effects_of_refused_update(history: History, probe: Exchange) -> Iterator[Ob
         return
     for sighting in _sightings_after(life, probe, [*life.updates, *life.cancels]):
         # Other keys alone prove nothing: which ones are shown is for other rules.
-        if sighting.status in (WORKING, COMPLETED) and moved_unasked(life):
-            yield unclear((probe, sighting.exchange), NOT_FOR_EVER)
-        elif sighting.status in (WORKING, COMPLETED):
+        moved = sighting.status in (WORKING, COMPLETED)
+        if moved and (reason := moved_by_itself(life, sighting)):
+            yield unclear((probe, sighting.exchange), reason)
+        elif moved:
             yield broken(
                 (before[-1].exchange, probe, sighting.exchange),
                 "compare Mcp-Name before acting: the tasks/update was refused, and its answers"
