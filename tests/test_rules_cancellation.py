@@ -58,6 +58,23 @@ class TestAcknowledged:
         calls = (creation("t"), cancel(error=code), reading("t", "working"))
         assert judged(self.rule, *calls).verdict == FAIL
 
+    @pytest.mark.parametrize(
+        "answer", [{"status": 500}, {"status": 404}, {"fault": Fault("timeout", "nothing in 30 s")}]
+    )
+    def test_pages_and_silence_fail_where_there_is_nothing_else(
+        self, answer: dict[str, Any]
+    ) -> None:
+        calls = [creation("t"), cancel(**answer), reading("t", "working")]
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+        calls += [creation("u"), cancel("u", **answer)]
+        assert judged(self.rule, *calls).verdict == FAIL
+        served = [creation("v"), cancel("v"), reading("v", "cancelled")]
+        assert judged(self.rule, *calls, *served).verdict == PASS
+
+    def test_of_a_gateway_they_are_not_the_servers(self) -> None:
+        calls = [creation("t"), cancel(status=502), creation("u"), cancel("u", status=503)]
+        assert judged(self.rule, *calls).verdict == NOT_EXERCISED
+
     def test_an_error_for_a_task_that_is_then_cancelled_fails(self) -> None:
         calls = [creation("t"), cancel(error=-32603), reading("t", "cancelled")]
         calls.append(cancel(intent="cancel-again"))

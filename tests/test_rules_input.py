@@ -514,6 +514,15 @@ def test_an_overloaded_server_has_not_refused_an_answer() -> None:
     assert judged("input.resumes", *stuck(busy)).verdict == "not-exercised"
 
 
+@pytest.mark.parametrize("answer", [{"status": 500}, {"fault": Fault("timeout", "nothing")}])
+def test_answers_that_end_in_a_page_or_in_silence(answer: dict[str, Any]) -> None:
+    once = stuck(update(**answer))
+    assert judged("input.resumes", *once).verdict == "not-exercised"
+    found = judged("input.resumes", *once, *stuck(update(task_id="task-2", **answer)))
+    assert found.verdict == "fail"
+    assert "the update was met with" in found.reason
+
+
 def test_a_task_that_is_to_be_polled_slowly_is_given_more_time() -> None:
     answer, slow = update(), {"pollIntervalMs": 9000}
     at = answer.started

@@ -10,7 +10,7 @@ import pytest
 from conformance.drive.draft import Draft
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Verdict, verdict_of
-from conformance.wire.exchange import Exchange, Fault, JsonObject
+from conformance.wire.exchange import HELD_UP, Exchange, Fault, JsonObject
 from tests.builders import creation, exchange, handle, history, reading
 
 Answer = dict[str, Any]
@@ -294,7 +294,12 @@ TIMEOUT: Answer = {"fault": Fault("timeout", "nothing complete within 5 s")}
         (SERVED, "fail"),
         (RESET_AGAIN, "fail"),
         ({"fault": Fault("protocol", "server disconnected"), "notes": {"again": 1}}, "fail"),
-        ({**TIMEOUT, "notes": {"again": 1}}, "fail"),
+        ({**TIMEOUT, "notes": {"again": 1}, "started": 1.0, "ended": 6.0}, "fail"),
+        # The suite was held up for so long that it says nothing of the server.
+        (
+            {**TIMEOUT, "notes": {"again": 1, HELD_UP: 1.5}, "started": 1.0, "ended": 6.0},
+            "not-exercised",
+        ),
         (RESET, "not-exercised"),  # once may be an accident
         (TIMEOUT, "not-exercised"),
         ({"body": "Blocked", "status": 403, "content_type": "text/html"}, "not-exercised"),

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import FAIL, NOT_EXERCISED, PASS, WARN, Verdict, verdict_of
-from conformance.wire.exchange import Exchange
+from conformance.wire.exchange import Exchange, Fault
 from tests.builders import creation, exchange, handle, history, reading
 
 SERVED = "polling.served"
@@ -118,11 +118,12 @@ def unknown(error: int) -> Exchange:
     return exchange("tasks/get", {"taskId": "no-such-task"}, error=error, intent="unknown-id")
 
 
-def failing_now_and_then(error: int = -32603) -> list[Exchange]:
+def failing_now_and_then(**answer: Any) -> list[Exchange]:
     """One read of four fails, and passes."""
+    answer = answer or {"error": -32603}
     scene = [made("a")]
     for _ in range(3):
-        scene += [told("a", "working"), *in_vain("a", 1, error=error), told("a", "working")]
+        scene += [told("a", "working"), *in_vain("a", 1, **answer), told("a", "working")]
         scene.append(told("a", "working"))
     return scene
 
@@ -146,7 +147,7 @@ def test_a_task_that_is_always_told_passes() -> None:
     [
         # Once, and of another code, which may be about the pace.
         [made("a"), told("a", "working"), *in_vain("a", 1), told("a", "working")],
-        failing_now_and_then(-32000),
+        failing_now_and_then(error=-32000),
     ],
 )
 def test_an_error_that_may_be_something_else_is_unclear(scene: list[Exchange]) -> None:
@@ -161,7 +162,7 @@ def test_what_an_error_that_passes_explains_is_not_held_against_the_server() -> 
 
 @pytest.mark.parametrize("code", [-32603, -32000])
 def test_a_right_answer_stands_beside_an_error_that_passes(code: int) -> None:
-    scene = [*failing_now_and_then(code), unknown(code), unknown(-32602)]
+    scene = [*failing_now_and_then(error=code), unknown(code), unknown(-32602)]
     assert verdict("polling.unknown-id", *scene).verdict == PASS
 
 
@@ -172,3 +173,30 @@ def test_what_it_does_not_explain_is() -> None:
     assert verdict("polling.unknown-id", *scene, *always).verdict == FAIL
     assert verdict("polling.unknown-id", *scene, unknown(-32000)).verdict == FAIL
     assert verdict("polling.unknown-id", *scene[:2], unknown(-32603)).verdict == FAIL
+
+
+# ---- no JSON-RPC at all -------------------------------------------------------------------
+
+
+NEVER: dict[str, Any] = {"fault": Fault("timeout", "nothing complete within 10 s")}
+
+
+@pytest.mark.parametrize("status", [404, 405, 500])
+def test_pages_instead_of_tasks_fail(status: int) -> None:
+    found = judged(*lost("a", "b", status=status))
+    assert found.verdict == FAIL
+    assert f"HTTP {status}" in found.reason
+
+
+def test_reads_that_are_never_answered_fail_sooner() -> None:
+    scene = [made("other"), told("other", "working")]
+    for each in "ab":
+        scene += [made(each), told(each, "working")]
+        scene += [exchange("tasks/get", {"taskId": each}, ended=scene[-1].ended + 10, **NEVER)]
+        scene.append(told("other", "working"))
+    assert judged(*scene).verdict == FAIL
+
+
+def test_errors_that_pass_may_be_pages() -> None:
+    assert verdict(PASSING, *failing_now_and_then(status=500)).verdict == WARN
+    assert verdict(PASSING, *failing_now_and_then(status=404)).verdict == NOT_EXERCISED

@@ -57,7 +57,7 @@ SHORTEST_POLL_SECONDS = 0.02
 GONE_AFTER = 6
 # So many reads of a task that told nothing mean that it cannot be followed.
 GIVE_UP_AFTER = 8
-# An error may come once; one that comes so often in a row is the server's last word.
+# An error may come once; what comes so often in a row is the server's last word.
 LAST_WORD_AFTER = 3
 # A task that has waited for so long, with nothing open that was not answered, waits for ever.
 STALLED_SECONDS = 5.0
@@ -176,7 +176,7 @@ def _answers(request_id: object) -> Callable[[Event], bool]:
 
 def _is_last_word(read: Exchange) -> bool:
     """Whether a read that brought no task need not be tried again."""
-    return read.error is None or read.error_code in CODES_WITH_ANOTHER_MEANING
+    return read.result is not None or read.error_code in CODES_WITH_ANOTHER_MEANING
 
 
 class Driver:
@@ -521,7 +521,7 @@ class Driver:
             if exchange.task is not None and until(exchange.task):
                 return exchange
             answered = exchange.fault is None and not exchange.rate_limited
-            refused = refused + 1 if answered and exchange.error is not None else 0
+            refused = refused + 1 if answered and exchange.result is None else 0
             served = served if refused else exchange.ended
             patient = time.monotonic() - served < patience
             lasts = refused >= LAST_WORD_AFTER and not patient
@@ -589,7 +589,7 @@ class Driver:
             waiting_since = None
             answered |= wanted.keys()
             answer = await self.update(task_id, answers_to(wanted, marker))
-            if answer.error is not None and not answer.rate_limited:
+            if answer.result is None and not answer.rate_limited:
                 return seen  # it takes no answers, so it would wait for ever
         return None
 

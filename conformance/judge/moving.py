@@ -16,7 +16,7 @@ from conformance.judge.asking import (
     same_request,
     url_of,
 )
-from conformance.judge.expectations import unanswered
+from conformance.judge.expectations import is_wordless, unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.pace import intervals_of
@@ -43,7 +43,7 @@ def moves_on(history: History, life: Life, update: Exchange) -> Observation | No
     seen_before = read_before(life, update.started)
     assert seen_before is not None
     hindrance = unanswered(update)
-    if hindrance:
+    if hindrance and not is_wordless(update):
         return unclear(update, hindrance)
     last: Sighting | None = None
     for sighting in reads_between(life, update.ended, _next_to_count(life, update)):
@@ -67,12 +67,12 @@ def moves_on(history: History, life: Life, update: Exchange) -> Observation | No
         return unclear(evidence, "no answer that fits the requestedSchema could be made")
     if any(url_of(request) is not None for request in waiting.values()):
         return unclear(evidence, "a request in url mode may wait for what happens elsewhere")
-    if update.error is not None and _answered_by_others(life, update, waiting):
+    if update.result is None and _answered_by_others(life, update, waiting):
         return unclear(evidence, "the update was refused, and another had answered before")
     waited = last.began - update.ended
     # What is to be read seldom may be slow to show what came of an answer.
     patience = max(long_enough(history), 2 * max(intervals_of(life), default=0.0))
-    if update.error is None and waited < patience:
+    if update.result is not None and waited < patience:
         return unclear(evidence, f"the task was still waiting {waited:.1f} s after the answer")
     return broken(
         evidence,
@@ -101,11 +101,12 @@ def _answered_by_others(life: Life, update: Exchange, waiting: Mapping[str, obje
 
 
 def _stuck_note(update: Exchange) -> str:
-    if update.error is not None:
+    if update.result is None:
+        said = f"refused with error {code_words(update.error_code)}"
+        met = said if update.error is not None else f"met with {update.outcome}"
         return (
             "take the answers that tasks/update brings: all open requests were answered, the"
-            f" update was refused with error {code_words(update.error_code)}, and the task"
-            " still waits"
+            f" update was {met}, and the task still waits"
         )
     return (
         "let the task go on when the last of its open requests is answered: the answers were"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.judge.expectations import refused_beforehand
+from conformance.judge.expectations import is_wordless, refused_beforehand
 from conformance.judge.lifetimes import asked_by_its_caller, says_gone
 from conformance.judge.lives import Life, lives
 from conformance.judge.observation import Observation
@@ -25,10 +25,12 @@ _TIMES = 2
 @dataclass(frozen=True)
 class PassingErrors:
     """``reads`` are the reads that failed, each with the one that was served later; ``codes`` are
-    the codes of these errors, and ``share`` is the part of all ordinary reads that had one."""
+    the codes of these errors, ``wordless`` says whether some had no JSON-RPC, and ``share`` is the
+    part of all ordinary reads that failed so."""
 
     reads: tuple[tuple[Exchange, Exchange], ...]
     codes: frozenset[object]
+    wordless: bool
     share: float
 
     @property
@@ -51,9 +53,14 @@ def says_nothing(read: Exchange, history: History) -> bool:
     )
 
 
+def brings_nothing(read: Exchange, history: History) -> bool:
+    """Whether a read brought neither the task nor a reason."""
+    return is_wordless(read) or says_nothing(read, history)
+
+
 def served_again(life: Life, history: History) -> list[tuple[Exchange, Exchange]]:
-    """The reads of a task, each at its pace, that were answered with an error that says nothing
-    before it was seen in a state that it had been seen in before; each with that later read."""
+    """The reads of a task, at its pace, that brought nothing before it was seen in a state that
+    it had been seen in before; each with that later read."""
     seen = [s.status for s in life.sightings if s.how == "handle"]
     failed: list[Exchange] = []
     found: list[tuple[Exchange, Exchange]] = []
@@ -65,7 +72,7 @@ def served_again(life: Life, history: History) -> list[tuple[Exchange, Exchange]
                 found += [(each, read) for each in failed]
             seen.append(read.task.get("status"))
             failed = []
-        elif read.is_ordinary and says_nothing(read, history):
+        elif read.is_ordinary and brings_nothing(read, history):
             failed.append(read)
     return found
 
@@ -74,9 +81,10 @@ def _passing_errors(history: History) -> PassingErrors:
     known = lives(history).values()
     found = [pair for life in known for pair in served_again(life, history)]
     reads = [read for life in known for read in life.reads if read.is_ordinary]
-    codes = frozenset(failed.error_code for failed, _ in found)
-    failed = sum(read.error_code in codes for read in reads)
-    return PassingErrors(tuple(found), codes, failed / max(len(reads), 1))
+    codes = frozenset(each.error_code for each, _ in found if each.error is not None)
+    wordless = any(each.error is None for each, _ in found)
+    failed = sum(read.error_code in codes or (wordless and is_wordless(read)) for read in reads)
+    return PassingErrors(tuple(found), codes, wordless, failed / max(len(reads), 1))
 
 
 def may_be_passing(broken: list[Observation], held: int, history: History) -> bool:
@@ -89,4 +97,7 @@ def may_be_passing(broken: list[Observation], held: int, history: History) -> bo
 
 
 def _rests_on_one(observation: Observation, errors: PassingErrors) -> bool:
-    return any(exchange.error_code in errors.codes for exchange in observation.exchanges)
+    return any(
+        exchange.error_code in errors.codes or (errors.wordless and is_wordless(exchange))
+        for exchange in observation.exchanges
+    )

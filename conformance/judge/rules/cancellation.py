@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.accidents import if_more_than_one
 from conformance.judge.answers import may_be_unread
 from conformance.judge.effects import cancelled_unasked
-from conformance.judge.expectations import expect_error, refused_beforehand, unanswered
+from conformance.judge.expectations import (
+    expect_error,
+    is_wordless,
+    refused_beforehand,
+    unanswered,
+)
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired, outcome_of
 from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
@@ -39,6 +45,7 @@ _MEMBERS_OF_A_TASK = (
     "error",
     "inputRequests",
 )
+_FAILED_ONCE = "such a request was not answered once, and anything may fail once"
 # So many other requests, answered in a row meanwhile, say that the server is not just busy.
 _QUICK_ANSWERS = 3
 
@@ -128,8 +135,12 @@ def _ages_at_work(history: History) -> dict[str, float]:
 def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
     """Cancelling a live task is acknowledged.
 
-    A server need not stop the work, but it has to take the request.
+    A server need not stop the work, but it has to take the request. One that was answered without
+    a word of JSON-RPC, or not at all, counts where it was not the only one, and none was served of
+    a task that had the same status.
     """
+    wordless: dict[str, list[Observation]] = {}
+    acknowledged: list[str] = []
     for life, cancel in _cancels(history):
         if life.creation is None or _seen_ended_before(life, cancel) is not None:
             continue
@@ -139,8 +150,13 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
             continue  # and about one of several that came together
         hindrance = refused_beforehand(cancel)
         proof = _lived_on(life, cancel)
+        status = _last_status(life, cancel)
         if cancel.result is not None and _was_live(history, life, cancel):
+            acknowledged.append(status)
             yield holds((life.creation, cancel))
+        elif is_wordless(cancel) and not may_have_expired(life, cancel.ended):
+            found = _unanswered(life.with_creation(cancel))
+            wordless.setdefault(status, []).append(found)
         elif hindrance:
             yield unclear((life.creation, cancel), hindrance)
         elif cancel.result is not None or proof is None or may_have_expired(life, cancel.ended):
@@ -153,6 +169,28 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
                 expected="an empty result",
                 found=cancel.outcome,
             )
+
+    for status, found_so in wordless.items():
+        if status in acknowledged:
+            yield from (unclear(one.exchanges, one.found) for one in found_so)
+        else:
+            yield from if_more_than_one(found_so, _FAILED_ONCE)
+
+
+def _last_status(life: Life, request: Exchange) -> str:
+    """The status that a task was last seen in before a request was sent."""
+    before = [s.status for s in life.sightings if s.ended <= request.started]
+    return str(before[-1]) if before else ""
+
+
+def _unanswered(exchanges: tuple[Exchange, ...]) -> Observation:
+    outcome = exchanges[-1].outcome
+    return broken(
+        exchanges,
+        f"answer tasks/cancel with an empty result: there was {outcome}, each time",
+        expected="an empty result",
+        found=outcome,
+    )
 
 
 @rule("cancellation.ack-empty", MUST, tasks("task-cancellation"), needs=(TASK,))

@@ -53,7 +53,7 @@ def answered_task_goes_on(history: History) -> Iterator[Observation]:
         seen = moves_on(history, life, update)
         if seen is None:
             continue
-        if seen.kind != BROKEN or update.error is None:
+        if seen.kind != BROKEN or update.result is not None:
             yield seen
         elif update.error_code == INVALID_PARAMS:
             for_content.append((life, seen))
@@ -162,7 +162,7 @@ def refusals_move_on(history: History) -> Iterator[Observation]:
             found=seen.found,
             member=seen.member,
         )
-        if update.error is not None and update.error_code != INVALID_PARAMS:
+        if update.result is None and update.error_code != INVALID_PARAMS:
             refused_once.append(found)
         else:
             yield found

@@ -40,6 +40,8 @@ from conformance.specification.revisions import revision_named
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
 
+# A server had so many seconds for an answer, at least, if none came.
+_CERTAIN_SECONDS = 3.0
 # The ill-formed bodies longer than this may be refused unread.
 _FAIR_LENGTH = 16 * 1024
 # A gateway found nobody to answer: before a server on this machine none stands. A 503 is not among
@@ -407,6 +409,8 @@ def _lost(exchange: Exchange, shown: tuple[Exchange, ...], what: str) -> Observa
     fault = exchange.fault
     assert fault is not None
     told = fault.kind in ("reset", "protocol", "timeout") and "again" in exchange.notes
+    if fault.kind == "timeout" and exchange.certainly_took < _CERTAIN_SECONDS:
+        return unclear(shown, f"{unanswered(exchange)}, and the suite itself was held up meanwhile")
     if not told or len(exchange.sent.body) > _FAIR_LENGTH:
         # Once may be an accident.
         return unclear(shown, unanswered(exchange))

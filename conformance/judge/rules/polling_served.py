@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.judge.lifetimes import asked_by_its_caller, certainly_within_ttl
 from conformance.judge.lives import Life, lives, reads_of
 from conformance.judge.observation import Observation, broken, holds, unclear
-from conformance.judge.passing import passing_errors, says_nothing, served_again
+from conformance.judge.passing import brings_nothing, passing_errors, served_again
 from conformance.judge.rule import ADVICE, MUST, rule
 from conformance.specification.citations import tasks
 from conformance.specification.names import INTERNAL_ERROR, code_words
@@ -21,6 +21,7 @@ from conformance.wire.history import History
 _READS = 3
 _TASKS = 2
 _READS_OF_ONE = 6
+_LONG_SECONDS = 3.0
 # A server that fails at random serves most of its tasks again: so many times as many have to be
 # lost for good.
 _MORE_THAN_RECOVERED = 4
@@ -43,20 +44,25 @@ class _Reads:
     MUST,
     tasks("response"),
     needs=(TASK,),
-    after=("creation.durable", "expiry.not-before-ttl", "transport.mcp-name-accepted"),
+    after=(
+        "creation.durable",
+        "expiry.not-before-ttl",
+        "transport.mcp-name-accepted",
+        "transport.answered",
+    ),
 )
 def task_is_told_in_every_state(history: History) -> Iterator[Observation]:
     """Whatever state a task is in, tasks/get answers with the task.
 
     An error that does not last is nobody's fault. What counts are tasks that were read several
-    times in a row, each time for an error, and could not be read any more, or only when they were
-    in another state, while other reads were served. That a task is unknown, that a request was
-    wrong or came too soon, other rules judge.
+    times in a row, each time for an error, a page, or nothing at all, and could not be read any
+    more, or only when they were in another state, while other reads were served. That a task is
+    unknown, that a request was wrong or came too soon, other rules judge.
     """
     every = [_reads_of(life, history) for life in lives(history).values()]
-    lost = [reads for reads in every if len(reads.in_vain) >= _READS]
+    lost = [reads for reads in every if _weight(reads.in_vain) >= _READS]
     recovered = [reads for reads in every if served_again(reads.life, history)]
-    several = len(lost) >= _TASKS or any(len(reads.in_vain) >= _READS_OF_ONE for reads in lost)
+    several = len(lost) >= _TASKS or any(_weight(r.in_vain) >= _READS_OF_ONE for r in lost)
     enough = several and len(lost) >= _MORE_THAN_RECOVERED * len(recovered)
     certain = enough and _others_were_served(history, lost)
     for reads in every:
@@ -65,8 +71,8 @@ def task_is_told_in_every_state(history: History) -> Iterator[Observation]:
         elif reads.in_vain:
             yield unclear(
                 reads.life.with_creation(reads.in_vain[-1]),
-                f"a read was answered with {_error(reads.in_vain[-1])}, and whether that lasts"
-                " was not seen often enough",
+                f"a read brought {_what(reads.in_vain[-1])}, and whether that lasts was not seen"
+                " often enough",
             )
         elif reads.before is not None:
             yield holds(reads.life.with_creation(reads.before))
@@ -81,19 +87,30 @@ def _not_told(reads: _Reads) -> Observation:
     return broken(
         reads.life.with_creation(*(each for each in evidence if each is not None)),
         f"answer tasks/get with the task as it is, in every state: one could not be read{when}"
-        f" {len(reads.in_vain)} times in a row ({_error(reads.in_vain[-1])})",
+        f" {_times(len(reads.in_vain))} ({_what(reads.in_vain[-1])})",
         expected="the task",
-        found=_error(reads.in_vain[-1]),
-        member="/error/code",
+        found=_what(reads.in_vain[-1]),
+        member="/error/code" if reads.in_vain[-1].error is not None else "",
     )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times in a row"
 
 
 def _status(read: Exchange) -> str:
     return str((read.task or {}).get("status"))[:40]
 
 
-def _error(read: Exchange) -> str:
-    return f"error {code_words(read.error_code)}"
+def _what(read: Exchange) -> str:
+    return f"error {code_words(read.error_code)}" if read.error is not None else read.outcome
+
+
+def _weight(in_vain: Sequence[Exchange]) -> int:
+    """How many reads in vain these are worth: who waits for an answer for seconds does not ask
+    three times."""
+    long = (read.fault is not None and read.certainly_took >= _LONG_SECONDS for read in in_vain)
+    return sum(_READS if waited else 1 for waited in long)
 
 
 def _reads_of(life: Life, history: History) -> _Reads:
@@ -106,11 +123,11 @@ def _reads_of(life: Life, history: History) -> _Reads:
             continue
         if read.task is not None:
             in_another_state = read.task.get("status") not in seen
-            if len(in_vain) >= _READS and in_another_state and lost is None:
+            if _weight(in_vain) >= _READS and in_another_state and lost is None:
                 lost = _Reads(life, before, tuple(in_vain), read)
             seen.append(read.task.get("status"))
             before, in_vain = read, []
-        elif says_nothing(read, history) and certainly_within_ttl(life, read, history):
+        elif brings_nothing(read, history) and certainly_within_ttl(life, read, history):
             in_vain.append(read)
     return lost or _Reads(life, before, tuple(in_vain), None)
 
@@ -133,20 +150,24 @@ def errors_do_not_come_and_go(history: History) -> Iterator[Observation]:
     other rules object to and an error of this kind explains is not held against the server.
     """
     errors = passing_errors(history)
-    internal = [pair for pair in errors.reads if pair[0].error_code == INTERNAL_ERROR]
+    internal = [pair for pair in errors.reads if _is_internal(pair[0])]
     if errors.certain and internal:
         failed, served = internal[0]
         yield broken(
             (failed, served),
-            f"find out why a read of a task is error {code_words(INTERNAL_ERROR)} now and then:"
-            f" {errors.share:.0%} of all reads were, and the next was served",
+            f"find out why a read of a task is {_what(failed)} now and then: {errors.share:.0%} of"
+            " all reads were, and the next was served",
             expected="the task",
             found=failed.outcome,
         )
     elif errors.reads:
         failed, served = errors.reads[0]
-        said = f"error {code_words(failed.error_code)}"
-        yield unclear((failed, served), f"a read was answered with {said}, and the next served")
+        yield unclear((failed, served), f"a read brought {_what(failed)}, and the next was served")
     else:
         for sighting in reads_of(history)[:1]:
             yield holds(sighting.exchange)
+
+
+def _is_internal(read: Exchange) -> bool:
+    """Whether the server says that something went wrong within it."""
+    return read.error_code == INTERNAL_ERROR or (read.error is None and (read.status or 0) >= 500)
