@@ -92,6 +92,15 @@ def test_errors_that_do_not_last_do_not_count() -> None:
     assert judged(*lost("a", "b"), *again).verdict == PASS
 
 
+def test_a_task_that_was_polled_early_does_not_count() -> None:
+    def hurried(task_id: str) -> list[Exchange]:
+        early = exchange("tasks/get", {"taskId": task_id}, intent="early-poll", error=-32000)
+        return [made(task_id), told(task_id, "working"), early, *in_vain(task_id, error=-32000)]
+
+    scene = [made("other"), *hurried("a"), told("other", "working"), *hurried("b")]
+    assert judged(*scene, told("other")).verdict == PASS
+
+
 def test_a_bad_time_of_the_whole_server_does_not_count() -> None:
     scene = [made("a"), told("a", "working"), made("b"), told("b", "working")]
     scene += [*in_vain("a"), *in_vain("b"), made("c"), told("c")]

@@ -127,6 +127,9 @@ def _reads_of(life: Life, history: History) -> _Reads:
                 lost = _Reads(life, before, tuple(in_vain), read)
             seen.append(read.task.get("status"))
             before, in_vain = read, []
+        elif not read.is_ordinary:
+            # It came early, or beside others. A limit that it met may hold for those that follow.
+            break
         elif brings_nothing(read, history) and certainly_within_ttl(life, read, history):
             in_vain.append(read)
     return lost or _Reads(life, before, tuple(in_vain), None)
