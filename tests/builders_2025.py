@@ -96,8 +96,8 @@ def task(task_id: object = "t", status: object = "working", /, **members: Any) -
     fields: JsonObject = {
         "taskId": task_id,
         "status": status,
-        "createdAt": "2025-11-25T12:00:00.000Z",
-        "lastUpdatedAt": "2025-11-25T12:00:00.000Z",
+        "createdAt": "2025-11-25T12:00:00.123Z",
+        "lastUpdatedAt": "2025-11-25T12:00:00.123Z",
         "ttl": 60_000,
         "pollInterval": 500,
         **members,

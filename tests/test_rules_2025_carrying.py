@@ -474,11 +474,11 @@ def test_a_correct_session_breaks_no_rule() -> None:
         call(),
         creation(name),
         reading(name),
-        reading(name, "completed", members={"lastUpdatedAt": "2025-11-25T12:00:05.000Z"}),
+        reading(name, "completed", members={"lastUpdatedAt": "2025-11-25T12:00:05.123Z"}),
         fetch(name, result=related(RESULT, name)),
         page(task(name, "completed")),
         cancel(name, error=-32602),
-        reading(name, "completed", members={"lastUpdatedAt": "2025-11-25T12:00:05.000Z"}),
+        reading(name, "completed", members={"lastUpdatedAt": "2025-11-25T12:00:05.123Z"}),
         exchange("ping", result={}),
     ]
     for rule in catalogue(VERSION).values():

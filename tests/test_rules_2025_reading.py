@@ -33,7 +33,7 @@ from tests.builders_2025 import (
     violated,
 )
 
-LATER = {"lastUpdatedAt": "2025-11-25T12:00:05.000Z"}
+LATER = {"lastUpdatedAt": "2025-11-25T12:00:05.123Z"}
 NO_TASKS: JsonObject = {"tools": {}}
 CALLS_ONLY: JsonObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
 
@@ -168,7 +168,7 @@ class TestMembers:
 
     def test_created_at_is_constant(self) -> None:
         rule = "polling.created-at-constant"
-        moved = reading(members={"createdAt": "2025-11-25T12:00:01.000Z", **LATER})
+        moved = reading(members={"createdAt": "2025-11-25T12:00:01.123Z", **LATER})
         assert judged(rule, creation(), reading()).verdict == PASS
         assert judged(rule, creation(), moved).verdict == FAIL
 
@@ -176,7 +176,7 @@ class TestMembers:
         rule = "polling.updated-at-monotonic"
         assert judged(rule, creation(), reading(members=LATER)).verdict == PASS
         assert judged(rule, creation(), reading(members=LATER), reading()).verdict == FAIL
-        early = reading(members={"lastUpdatedAt": "2025-11-25T11:59:00.000Z"})
+        early = reading(members={"lastUpdatedAt": "2025-11-25T11:59:00.123Z"})
         assert judged(rule, creation(), early).verdict == FAIL
 
     def test_updated_at_tracks_changes(self) -> None:
@@ -184,7 +184,7 @@ class TestMembers:
         moved = [creation(), reading(), reading(status="completed", members=LATER)]
         assert judged(rule, *moved).verdict == PASS
         assert judged(rule, creation(), reading(), reading(status="completed")).verdict == WARN
-        restless = {"lastUpdatedAt": "2025-11-25T12:00:09.000Z"}
+        restless = {"lastUpdatedAt": "2025-11-25T12:00:09.123Z"}
         ended = [creation(), reading(status="completed", members=LATER)]
         assert judged(rule, *ended, reading(status="completed", members=restless)).verdict == WARN
 
@@ -594,7 +594,7 @@ class TestListing:
         before = [handshake(), creation(), reading(status="completed")]
         assert judged(rule, *before, page(task("t", "completed"))).verdict == PASS
         assert judged(rule, *before, page(task("t", "working"))).verdict == FAIL
-        other = task("t", "completed", createdAt="2025-11-25T11:00:00.000Z")
+        other = task("t", "completed", createdAt="2025-11-25T11:00:00.123Z")
         assert judged(rule, *before, page(other)).verdict == FAIL
         live = [handshake(), creation(), reading(), page(task("t", "completed"))]
         assert judged(rule, *live).verdict == NOT_EXERCISED

@@ -209,7 +209,7 @@ class TestTerminalUnaffected:
 
     def test_times_are_not_compared(self) -> None:
         made, end, stopped = creation("t"), reading("t", "completed"), cancel()
-        later = {"lastUpdatedAt": "2026-07-28T12:05:00.000Z"}
+        later = {"lastUpdatedAt": "2026-07-28T12:05:00.123Z"}
         after = reading("t", "completed", members=later)
         assert judged(self.rule, made, end, stopped, after).verdict == PASS
 

@@ -70,7 +70,7 @@ class TestReadsAgree:
 
     def read(self, status: str, reader: int, second: int = 0, **more: Any) -> Exchange:
         members = {
-            "lastUpdatedAt": f"2026-07-28T12:00:{second:02d}.000Z",
+            "lastUpdatedAt": f"2026-07-28T12:00:{second:02d}.123Z",
             **more.pop("members", {}),
         }
         return reading("t", status, members=members, connection=f"reader-{reader}:1", **more)

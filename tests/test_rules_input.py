@@ -364,7 +364,7 @@ def test_an_old_state_that_is_read_once_more_is_no_new_request() -> None:
 
 
 def test_the_same_question_under_an_answered_key_fails_once_the_task_has_moved() -> None:
-    moved = {"lastUpdatedAt": "2026-07-28T12:00:05.000Z"}
+    moved = {"lastUpdatedAt": "2026-07-28T12:00:05.123Z"}
     found = (creation(), asks(), update(), reading(), asks(members=moved))
     assert judged("input.key-not-reused", *found).verdict == "fail"
 
@@ -412,7 +412,7 @@ def stuck(answer: Exchange, seconds: float = 30.0) -> tuple[Exchange, ...]:
         creation(task_id, started=at - 2),
         asks(task_id=task_id, started=at - 1),
         answer,
-        asks(task_id=task_id, started=answer.ended + seconds),
+        *(asks(task_id=task_id, started=answer.ended + seconds * n / 3) for n in (1, 2, 3)),
     )
 
 
@@ -436,10 +436,10 @@ def test_what_another_request_did_is_not_credited_to_the_answer(request_: str) -
 
 
 def test_what_comes_after_the_time_of_a_task_is_not_credited_to_the_answer() -> None:
-    made, seen, answer, still = stuck(update())
+    made, *rest = stuck(update())
     made = creation(result=handle(ttlMs=20_000), started=made.started)
-    late = reading("task-1", "failed", started=still.ended + 1)
-    assert judged("input.resumes", made, seen, answer, still, late).verdict != "pass"
+    late = reading("task-1", "failed", started=rest[-1].ended + 1)
+    assert judged("input.resumes", made, *rest, late).verdict != "pass"
 
 
 def test_a_task_that_was_not_given_time_says_nothing() -> None:
@@ -528,7 +528,10 @@ def test_a_task_that_is_to_be_polled_slowly_is_given_more_time() -> None:
     at = answer.started
     before = (creation(started=at - 2), asks(started=at - 1, members=slow), answer)
     assert judged("input.resumes", *before, asks(started=at + 12)).verdict == "not-exercised"
-    assert judged("input.resumes", *before, asks(started=at + 20)).verdict == "fail"
+    still = [asks(started=at + later) for later in (10, 15, 20)]
+    assert judged("input.resumes", *before, *still).verdict == "fail"
+    # The last of few reads may be one that shows a change late.
+    assert judged("input.resumes", *before, *still[1:]).verdict == "not-exercised"
 
 
 def test_a_content_that_is_refused_says_nothing() -> None:
@@ -781,8 +784,8 @@ def test_an_unknown_key_beside_known_ones_is_passed_over() -> None:
     assert judged(rule, *unknown("known-and-unknown-key"), ended()).verdict == "pass"
     assert judged(rule, *unknown("known-and-unknown-key"), ended(STRAY)).verdict == "warn"
     *before, mixed = unknown("known-and-unknown-key")
-    still = asks(started=mixed.ended + 30)
-    assert judged(rule, *before, mixed, still).verdict == "warn"
+    still = [asks(started=mixed.ended + at) for at in (10, 20, 30)]
+    assert judged(rule, *before, mixed, *still).verdict == "warn"
 
 
 def test_an_unknown_key_says_nothing_where_known_ones_are_refused() -> None:

@@ -42,7 +42,7 @@ class TestPureRead:
     def test_other_metadata_and_times_pass(self) -> None:
         again = {
             "result": {**CALL_RESULT, "_meta": {"com.example/served": 2}},
-            "lastUpdatedAt": "2026-07-28T13:00:00.000Z",
+            "lastUpdatedAt": "2026-07-28T13:00:00.123Z",
             "ttlMs": 50_000,
         }
         calls = (creation("t"), reading("t", "completed"), reading("t", "completed", members=again))
@@ -154,7 +154,7 @@ class TestDoesNotBlock:
         self, task_id: str, start: float, read: tuple[float, float], status: str, worked: float
     ) -> list[Exchange]:
         """A task made at a time, read from and to a time, that worked for some seconds."""
-        updated = {"lastUpdatedAt": f"2026-07-28T12:00:{worked:06.3f}Z"}
+        updated = {"lastUpdatedAt": f"2026-07-28T12:00:{worked + 0.123:06.3f}Z"}
         began, ended = start + read[0], start + read[1]
         made = creation(task_id, started=start, ended=start + 0.02)
         first = reading(task_id, status, members=updated, started=began, ended=ended)

@@ -91,9 +91,12 @@ def test_a_missing_zone_is_told() -> None:
         ("2026-07-28T12:00:00.5Z", SECOND // 10),
         ("2026-07-28T12:00:00.123456789Z", 1),
         ("2026-07-28T12:00Z", 60 * SECOND),
+        # These zeros may be all that is left of a time that was cut.
+        ("2026-07-28T12:00:00.000Z", SECOND),
+        ("2026-07-28T12:00:00.250000Z", SECOND // 100),
     ],
 )
-def test_the_resolution_is_that_of_the_last_digit(text: str, resolution: int) -> None:
+def test_the_resolution_is_that_of_the_last_telling_digit(text: str, resolution: int) -> None:
     moment = moment_of(text)
     assert moment is not None
     assert moment.resolution == resolution

@@ -40,7 +40,8 @@ _MOMENT = re.compile(f"{_DATE}[Tt]{_TIME}{_ZONE}")
 @dataclass(frozen=True)
 class Moment:
     """``nanoseconds`` since 1970 in UTC; where ``zoned`` is false, since 1970 at a place that
-    is not told. ``resolution`` is the last digit's worth, in nanoseconds."""
+    is not told. ``resolution`` is the worth of the last digit, in nanoseconds; of decimals, of the
+    last that is not zero, since zeros may be all that is left of a time that was cut."""
 
     nanoseconds: int
     zoned: bool
@@ -103,7 +104,7 @@ def _days(match: re.Match[str]) -> int | None:
 
 
 def _time_of_day(match: re.Match[str]) -> tuple[int, int] | None:
-    """Nanoseconds since midnight, and the worth of the last digit."""
+    """Nanoseconds since midnight, and the worth of the last digit that tells something."""
     hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
     # A leap second is told as 60, the end of a day may be told as 24:00.
     if hour > 24 or minute > 59 or second > 60:
@@ -114,7 +115,7 @@ def _time_of_day(match: re.Match[str]) -> tuple[int, int] | None:
     part = int(fraction) * unit // 10 ** len(fraction) if fraction else 0
     if hour == 24 and whole + part > _DAY:
         return None
-    return whole + part, max(unit // 10 ** len(fraction), 1)
+    return whole + part, max(unit // 10 ** len(fraction.rstrip("0")), 1)
 
 
 def _offset(match: re.Match[str]) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import BROKEN, Observation, broken, holds, unclear
@@ -140,6 +140,8 @@ def updated_at_never_goes_back(history: History) -> Iterator[Observation]:
 
 # By so much the clocks of one server may differ.
 _SKEW = 2 * SECOND
+# Two changes may well come so close together, in nanoseconds, that they are told with one time.
+_COARSE = SECOND // 10
 
 
 def _back(updated: Moment, before: Moment, evidence: tuple[Exchange, ...]) -> Observation | None:
@@ -229,18 +231,21 @@ def _moves_with_state(shown: list[Sighting]) -> Iterator[Observation]:
     """Between a sighting of one state and a later one of another, lastUpdatedAt has moved.
 
     It need not have moved visibly where the state changed in the same second, say, as the
-    change before: that can only be ruled out where the older time had been told for longer.
+    change before: that can only be ruled out where the older time had been told for longer. And a
+    server may show a change one read late: where its times are coarse, the read before counts.
     """
     for later in shown:
         state, updated = _state(later), moment_told(later, "lastUpdatedAt")
         if state is None or updated is None:
             continue
-        earlier = next((s for s in reversed(shown) if s.certainly_before(later)), None)
+        past = list(islice((s for s in reversed(shown) if s.certainly_before(later)), 2))
+        earlier = past[0] if past else None
         before = moment_told(earlier, "lastUpdatedAt") if earlier is not None else None
         if earlier is None or before is None or _state(earlier) in (None, state):
             continue
         told_first = next(s for s in shown if moment_told(s, "lastUpdatedAt") == before)
-        if (earlier.began - told_first.ended) * 1_000_000_000 <= before.resolution:
+        known = past[-1] if before.resolution >= _COARSE else earlier
+        if (known.began - told_first.ended) * SECOND <= before.resolution:
             continue
         if updated != before:
             yield holds((earlier.exchange, later.exchange))
