@@ -123,7 +123,9 @@ def moved_by_itself(life: Life, moved: Sighting) -> str:
     if any(left.gave_up for left in alike):
         return _NOT_FOR_EVER
     waited = _waited_at_most(life, moved)
-    if waited <= _SOON_SECONDS or any(left.seconds >= waited for left in alike):
+    # Tasks of the same call ask at about the same age.
+    age = moved.ended - life.creation.started if life.creation is not None else float("inf")
+    if waited <= _SOON_SECONDS or any(left.age >= age for left in alike):
         return ""
     others = _left_alone(life.of_any_call, life.task_id)
     if not any(left.gave_up for left in others) and any(o.seconds >= waited for o in others):
@@ -146,11 +148,12 @@ def reason_to_go_on(
 
 @dataclass(frozen=True)
 class _LeftAlone:
-    """For how many seconds at least a task was seen to ask the same, and whether it stopped to
-    though nothing had been sent that may have moved it."""
+    """For how many seconds at least a task was seen to ask the same, to which age, and whether it
+    stopped though nothing had been sent that may have moved it."""
 
     task_id: str
     seconds: float
+    age: float
     gave_up: bool
 
 
@@ -173,15 +176,20 @@ def _how_left_alone(life: Life) -> _LeftAlone | None:
                 _may_have_moved(request, waiting, sighting)
                 for request in (*life.updates, *life.cancels)
             )
-            return _LeftAlone(life.task_id, _seconds(first, waiting), gave_up)
+            return _seen_alone(life, first, waiting, gave_up)
         if _open_keys(sighting):
             first, waiting = first or sighting, sighting
-    return _LeftAlone(life.task_id, _seconds(first, waiting), False) if waiting else None
+    return _seen_alone(life, first, waiting, False) if waiting is not None else None
 
 
-def _seconds(first: Sighting | None, last: Sighting) -> float:
-    """How long a task waited that was first and last seen to so."""
-    return max(last.began - first.ended, 0.0) if first is not None else 0.0
+def _seen_alone(
+    life: Life, first: Sighting | None, last: Sighting, gave_up: bool
+) -> _LeftAlone | None:
+    """A task that was first and last seen to wait so."""
+    if first is None:
+        return None
+    seconds = max(last.began - first.ended, 0.0)
+    return _LeftAlone(life.task_id, seconds, last.began - life.creation_ended, gave_up)
 
 
 def _waited_at_most(life: Life, moved: Sighting) -> float:
