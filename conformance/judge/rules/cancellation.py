@@ -130,7 +130,12 @@ def _ages_at_work(history: History) -> dict[str, float]:
     MUST,
     tasks("task-cancellation"),
     needs=(SLOW,),
-    after=("negotiation.methods-served", "transport.mcp-name-accepted", "creation.durable"),
+    after=(
+        "negotiation.methods-served",
+        "transport.mcp-name-accepted",
+        "transport.answered",
+        "creation.durable",
+    ),
 )
 def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
     """Cancelling a live task is acknowledged.

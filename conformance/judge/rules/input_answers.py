@@ -39,7 +39,12 @@ from conformance.wire.history import History
     IMPLIED,
     tasks("task-update-requests"),
     needs=(INPUT,),
-    after=("negotiation.methods-served", "input.requests-valid", "polling.input-required"),
+    after=(
+        "negotiation.methods-served",
+        "transport.answered",
+        "input.requests-valid",
+        "polling.input-required",
+    ),
 )
 def answered_task_goes_on(history: History) -> Iterator[Observation]:
     """When every open request is answered the task goes on: it works, asks something new or ends.
