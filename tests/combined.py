@@ -18,17 +18,16 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from conformance.judge.rule import TOPICS
-from conformance.target.target import Target
 from fixtures.reference.server import Server
-from fixtures.serve import Settings, running
+from fixtures.serve import Settings
 from fixtures.variants import Variant, load_variants
-from tests.driving import FIRST_HEADERS, OTHER_HEADERS, TOKENS, driven, judged, violations
+from tests.driving import drive_reference, violations
 
 REPORT = Path(__file__).resolve().parent.parent / "reports" / "combined.md"
 SEEDS = 150
@@ -49,6 +48,7 @@ class Combined:
     seed: int
     variants: tuple[Variant, ...]
     settings: Settings
+    identities: bool
 
     @property
     def names(self) -> list[str]:
@@ -92,8 +92,8 @@ def combined(seed: int, number: int = VARIANTS) -> Combined:
             break
     wanted.setdefault("rate_limit", chance.random() < 0.3)
     wanted.setdefault("sse", chance.random() < 0.3)
-    tokens = TOKENS if chance.random() < 0.5 else {}
-    return Combined(seed, tuple(chosen), replace(Settings(**wanted), tokens=tokens))
+    identities = chance.random() < 0.5
+    return Combined(seed, tuple(chosen), Settings(**wanted), identities)
 
 
 def _overridden(variant: Variant) -> set[str]:
@@ -106,11 +106,14 @@ def row_of(seed: int, number: int = VARIANTS) -> Row:
     """Drive the server of a seed."""
     begun = time.monotonic()
     chosen = combined(seed, number)
-    callers: dict[str, Any] = {}
-    if chosen.settings.tokens:
-        callers = {"headers": FIRST_HEADERS, "other_headers": OTHER_HEADERS}
-    with running(chosen.settings, made_by=chosen.server) as url:
-        found = violations(judged(driven(Target(url=url, **callers), topics=TOPICS)))
+    found = violations(
+        drive_reference(
+            chosen.settings,
+            topics=TOPICS,
+            identities=chosen.identities,
+            made_by=chosen.server,
+        )
+    )
     missed = {rule for variant in chosen.variants for rule in variant.misses}
     accused = {rule: reason for rule, reason in found.items() if rule not in missed}
     return Row(seed, tuple(chosen.names), accused, time.monotonic() - begun)

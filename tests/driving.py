@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Judgement, judge
@@ -14,7 +15,8 @@ from conformance.specification.revisions import DEFAULT_REVISION
 from conformance.target.target import Target
 from conformance.wire.history import History, read
 from fixtures.faults import Fault
-from fixtures.serve import Settings, running
+from fixtures.reference.server import Server
+from fixtures.serve import Settings, running, server_for
 from fixtures.variants import Variant
 from tests.restartable import replicas, restartable
 
@@ -53,15 +55,16 @@ def drive_reference(
     *,
     topics: Iterable[str] | None = None,
     identities: bool = False,
+    made_by: Callable[[Settings], Server] = server_for,
     **target: object,
 ) -> Judgement:
     """Serve the reference server with these settings, drive it, and judge. ``target`` are
-    members of ``Target``; ``identities`` gives it two callers."""
+    members of ``Target``; ``identities`` gives it two callers, ``made_by`` makes another server."""
     settings = settings or Settings()
     if identities:
         settings = replace(settings, tokens=TOKENS)
         target = {"headers": FIRST_HEADERS, "other_headers": OTHER_HEADERS, **target}
-    with running(settings) as url:
+    with running(settings, made_by=made_by) as url:
         return judged(driven(Target(url=url, **target), topics=topics))  # type: ignore[arg-type]
 
 
@@ -77,7 +80,7 @@ def drive_fault(
         return drive_replicas(settings, topics=topics)
     if "restart" in fault.needs:
         return drive_restarting(settings, topics=topics)
-    patience = {} if fault.max_wait is None else {"max_wait": fault.max_wait}
+    patience: dict[str, Any] = {} if fault.max_wait is None else {"max_wait": fault.max_wait}
     identities = "identities" in fault.needs
     return drive_reference(settings, topics=topics, identities=identities, spec=spec, **patience)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import Any
 
 import anyio
 
@@ -21,7 +22,7 @@ _TOOLS_TRIED = {"quick": 16, "standard": 32, "thorough": 200}
 _TRIED_AT_ONCE = 12
 _NAMES_TOLD = 10
 # A task that cannot be read while it is at work may be when it is done.
-PATIENCE_SECONDS = 2.0
+_PATIENCE_SECONDS = 2.0
 
 Tell = Callable[[str], None]
 
@@ -95,23 +96,35 @@ async def try_tools(driver: Driver, uses: list[ToolUse], tell: Tell) -> list[Too
 
 
 async def _try_tool(driver: Driver, use: ToolUse) -> ToolUse:
-    marker = f"conformance-{driver.target.seed}"
     try:
-        created = await driver.create(use, marker=marker)
-        if created is None:
-            return use
-        begun = time.monotonic()
-        last = await driver.finish(created.task_id, marker=marker, patience=PATIENCE_SECONDS)
-        if last is None and time.monotonic() - begun < driver.target.max_wait:
-            # It could not be read. Once may be an accident; if it is none, nothing else shows it.
-            created = await driver.create(use, marker=marker) or created
-            begun = time.monotonic()
-            last = await driver.finish(created.task_id, marker=marker)
-        task = last.task if last is not None else None
-        if task is None:
-            return use
-        if not is_terminal(task.get("status")):
-            return replace(use, status=str(task.get("status")))
-        return replace(use, seconds=time.monotonic() - begun, status=str(task.get("status")))
+        followed = await follow_task(driver, use, marker=f"conformance-{driver.target.seed}")
     except (ServerGone, OutOfTime):
         return use
+    if followed is None:
+        return use
+    task, seconds = followed
+    status = str(task.get("status"))
+    return replace(use, status=status, seconds=seconds if is_terminal(status) else use.seconds)
+
+
+async def follow_task(
+    driver: Driver, use: ToolUse, **options: Any
+) -> tuple[JsonObject, float] | None:
+    """Call a tool and follow its task. Returns the task as it was read last and for how many
+    seconds it was followed, ``None`` where there was none to read.
+
+    ``options`` are what ``create`` and ``finish`` have in common. Where a task could not be read
+    another is made: once may be an accident, and if it is none, nothing else shows it.
+    """
+    for patience in (_PATIENCE_SECONDS, 0.0):
+        created = await driver.create(use, **options)
+        if created is None:
+            return None
+        begun = time.monotonic()
+        last = await driver.finish(created.task_id, patience=patience, **options)
+        seconds = time.monotonic() - begun
+        if last is not None:
+            return None if last.task is None else (last.task, seconds)
+        if seconds >= driver.target.max_wait:
+            return None
+    return None

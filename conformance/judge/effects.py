@@ -166,28 +166,22 @@ def _all_left_alone(tasks: Alike) -> list[_LeftAlone]:
 
 
 def _how_left_alone(life: Life) -> _LeftAlone | None:
-    first: Sighting | None = None
-    waiting: Sighting | None = None
+    waits: list[Sighting] = []
+    gave_up = False
     for sighting in life.seen_by_reading():
-        if waiting is not None and not _open_keys(waiting) <= _open_keys(sighting):
-            if not waiting.certainly_before(sighting):
+        if waits and not _open_keys(waits[-1]) <= _open_keys(sighting):
+            if not waits[-1].certainly_before(sighting):
                 continue
             gave_up = not may_have_expired(life, sighting.ended) and not any(
-                _may_have_moved(request, waiting, sighting)
+                _may_have_moved(request, waits[-1], sighting)
                 for request in (*life.updates, *life.cancels)
             )
-            return _seen_alone(life, first, waiting, gave_up)
+            break
         if _open_keys(sighting):
-            first, waiting = first or sighting, sighting
-    return _seen_alone(life, first, waiting, False) if waiting is not None else None
-
-
-def _seen_alone(
-    life: Life, first: Sighting | None, last: Sighting, gave_up: bool
-) -> _LeftAlone | None:
-    """A task that was first and last seen to wait so."""
-    if first is None:
+            waits.append(sighting)
+    if not waits:
         return None
+    first, last = waits[0], waits[-1]
     seconds = max(last.began - first.ended, 0.0)
     return _LeftAlone(life.task_id, seconds, last.began - life.creation_ended, gave_up)
 

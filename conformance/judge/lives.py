@@ -101,6 +101,10 @@ class Life:
     def first_terminal(self) -> Sighting | None:
         return next((s for s in self.sightings if s.terminal), None)
 
+    def last_seen_before(self, exchange: Exchange) -> Sighting | None:
+        """The last sighting that had come when an exchange began."""
+        return next((s for s in reversed(self.sightings) if s.ended <= exchange.started), None)
+
     def with_creation(self, *exchanges: Exchange) -> tuple[Exchange, ...]:
         """The exchanges, after the one that made the task: evidence that begins there."""
         return exchanges if self.creation is None else (self.creation, *exchanges)

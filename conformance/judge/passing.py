@@ -58,7 +58,7 @@ def brings_nothing(read: Exchange, history: History) -> bool:
     return is_wordless(read) or says_nothing(read, history)
 
 
-def served_again(life: Life, history: History) -> list[tuple[Exchange, Exchange]]:
+def _served_again(life: Life, history: History) -> list[tuple[Exchange, Exchange]]:
     """The reads of a task, at its pace, that brought nothing before it was seen in a state that
     it had been seen in before; each with that later read."""
     seen = [s.status for s in life.sightings if s.how == "handle"]
@@ -79,7 +79,7 @@ def served_again(life: Life, history: History) -> list[tuple[Exchange, Exchange]
 
 def _passing_errors(history: History) -> PassingErrors:
     known = lives(history).values()
-    found = [pair for life in known for pair in served_again(life, history)]
+    found = [pair for life in known for pair in _served_again(life, history)]
     reads = [read for life in known for read in life.reads if read.is_ordinary]
     codes = frozenset(each.error_code for each, _ in found if each.error is not None)
     wordless = any(each.error is None for each, _ in found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import anyio
 from conformance.drive.driver import OutOfTime, ServerGone
 from conformance.drive.older.driver import OlderDriver
 from conformance.drive.surroundings import ToolUse
-from conformance.drive.tools import PATIENCE_SECONDS, Tell
+from conformance.drive.tools import Tell, follow_task
 from conformance.specification.states import is_terminal
 from conformance.target.roles_2025 import FORBIDDEN
 from conformance.wire.exchange import JsonObject
@@ -57,25 +56,15 @@ async def _try_plainly(driver: OlderDriver, use: ToolUse) -> None:
 
 async def _try_as_task(driver: OlderDriver, use: ToolUse) -> ToolUse:
     try:
-        created = await driver.create(use)
-        if created is None:
-            return use
-        begun = time.monotonic()
-        last = await driver.finish(created.task_id, patience=PATIENCE_SECONDS)
-        if last is None and time.monotonic() - begun < driver.target.max_wait:
-            # It could not be read. Once may be an accident; if it is none, nothing else shows it.
-            created = await driver.create(use) or created
-            begun = time.monotonic()
-            last = await driver.finish(created.task_id)
+        followed = await follow_task(driver, use)
     except (ServerGone, OutOfTime):
         return use
-    task = last.task if last is not None else None
-    if task is None:
+    if followed is None:
         return use
+    task, seconds = followed
     status = str(task.get("status"))
     if not is_terminal(status):
         return replace(use, status=status)
-    seconds = time.monotonic() - begun
     return replace(use, seconds=seconds, status=status, at_least=_certainly(seconds, task))
 
 

@@ -155,7 +155,8 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
             continue  # and about one of several that came together
         hindrance = refused_beforehand(cancel)
         proof = _lived_on(life, cancel)
-        status = _last_status(life, cancel)
+        seen = life.last_seen_before(cancel)
+        status = str(seen.status) if seen is not None else ""
         if cancel.result is not None and _was_live(history, life, cancel):
             acknowledged.append(status)
             yield holds((life.creation, cancel))
@@ -180,12 +181,6 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
             yield from (unclear(one.exchanges, one.found) for one in found_so)
         else:
             yield from if_more_than_one(found_so, _FAILED_ONCE)
-
-
-def _last_status(life: Life, request: Exchange) -> str:
-    """The status that a task was last seen in before a request was sent."""
-    before = [s.status for s in life.sightings if s.ended <= request.started]
-    return str(before[-1]) if before else ""
 
 
 def _unanswered(exchanges: tuple[Exchange, ...]) -> Observation:

@@ -12,7 +12,7 @@ from conformance.judge.lifetimes import (
     says_gone,
     shortens_ttls,
 )
-from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lives import Life, lives
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.rule import IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import tasks
@@ -63,7 +63,7 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
 
 
 def _gone_early(life: Life, read: Exchange) -> Observation:
-    last = _last_sighting(life, read)
+    last = life.last_seen_before(read)
     name = last.ttl_name if last is not None else "ttlMs"
     ttl = last.task.get(name) if last is not None else None
     kept = f"without limit ({name} null)" if ttl is None else f"for {name} {ttl}"
@@ -81,10 +81,6 @@ def _gone_early(life: Life, read: Exchange) -> Observation:
         found=read.outcome,
         member="/error/code",
     )
-
-
-def _last_sighting(life: Life, read: Exchange) -> Sighting | None:
-    return next((s for s in reversed(life.sightings) if s.ended <= read.started), None)
 
 
 @rule(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from conformance.judge.lifetimes import asked_by_its_caller, certainly_within_ttl
 from conformance.judge.lives import Life, lives, reads_of
 from conformance.judge.observation import Observation, broken, holds, unclear
-from conformance.judge.passing import brings_nothing, passing_errors, served_again
+from conformance.judge.passing import brings_nothing, passing_errors
 from conformance.judge.rule import ADVICE, MUST, rule
 from conformance.specification.citations import tasks
 from conformance.specification.names import INTERNAL_ERROR, code_words
@@ -60,13 +60,13 @@ def task_is_told_in_every_state(history: History) -> Iterator[Observation]:
     unknown, that a request was wrong or came too soon, other rules judge.
     """
     every = [_reads_of(life, history) for life in lives(history).values()]
-    lost = [reads for reads in every if _weight(reads.in_vain) >= _READS]
-    recovered = [reads for reads in every if served_again(reads.life, history)]
+    lost = [reads for reads in every if _is_lost(reads)]
+    recovered = {served.task_id for _, served in passing_errors(history).reads}
     several = len(lost) >= _TASKS or any(_weight(r.in_vain) >= _READS_OF_ONE for r in lost)
     enough = several and len(lost) >= _MORE_THAN_RECOVERED * len(recovered)
     certain = enough and _others_were_served(history, lost)
     for reads in every:
-        if reads in lost and certain:
+        if certain and _is_lost(reads):
             yield _not_told(reads)
         elif reads.in_vain:
             yield unclear(
@@ -76,6 +76,10 @@ def task_is_told_in_every_state(history: History) -> Iterator[Observation]:
             )
         elif reads.before is not None:
             yield holds(reads.life.with_creation(reads.before))
+
+
+def _is_lost(reads: _Reads) -> bool:
+    return _weight(reads.in_vain) >= _READS
 
 
 def _not_told(reads: _Reads) -> Observation:
