@@ -149,6 +149,8 @@ def test_errors_that_pass_are_told_once() -> None:
 
 def test_a_task_that_is_always_told_passes() -> None:
     assert verdict(PASSING, made("a"), told("a", "working"), told("a")).verdict == PASS
+    # One read says nothing of other times.
+    assert verdict(PASSING, made("a"), told("a")).verdict == NOT_EXERCISED
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,10 @@ def errors_do_not_come_and_go(history: History) -> Iterator[Observation]:
     elif errors.reads:
         failed, served = errors.reads[0]
         yield unclear((failed, served), f"a read brought {_what(failed)}, and the next was served")
-    else:
-        for sighting in reads_of(history)[:1]:
-            yield holds(sighting.exchange)
+    for life in lives(history).values() if not errors.reads else ():
+        reads = life.seen_by_reading()
+        if len(reads) > 1:
+            yield holds((reads[0].exchange, reads[-1].exchange))
 
 
 def _is_internal(read: Exchange) -> bool:
