@@ -20,7 +20,7 @@ from conformance.judge.asking import (
     showings_of,
     texts_of,
 )
-from conformance.judge.effects import reason_to_go_on
+from conformance.judge.effects import moved_by_itself, reason_to_go_on
 from conformance.judge.expectations import probes, unanswered
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import (
@@ -276,7 +276,7 @@ def _first_answer_counts(life: Life, first: Exchange, second: Exchange) -> Obser
             member="/result/result",
         )
     if second.intent == "decline-again":
-        return _not_as_if_declined(life, end, evidence)
+        return _not_as_if_declined(life, first, end, evidence)
     if found_in_outcome(earlier - later, end.task):
         return holds(evidence)
     return unclear(evidence, "the result does not show which of the answers counted")
@@ -297,12 +297,19 @@ def _was_taken(life: Life, first: Exchange, second: Exchange) -> bool:
     )
 
 
-def _not_as_if_declined(life: Life, end: Sighting, evidence: tuple[Exchange, ...]) -> Observation:
-    """A task that was answered and then declined ends like one that was answered."""
+def _not_as_if_declined(
+    life: Life, first: Exchange, end: Sighting, evidence: tuple[Exchange, ...]
+) -> Observation:
+    """A task that was answered and then declined ends like one that was answered, unless it had
+    gone on without an answer before the first came."""
     accepted, declined = life.of_same_call.derive(_ends_of_accepted_and_declined)
     outcome = _outcome(end.task)
     if not accepted or not declined or accepted & declined:
         return unclear(evidence, "accepting and declining were not seen to end differently")
+    asked = answers_of(first).keys()
+    moved = first_without(reads_between(life, first.ended), asked) or end
+    if outcome in declined and (reason := moved_by_itself(life, moved)):
+        return unclear(evidence, reason)
     if outcome in declined:
         return broken(
             evidence,
