@@ -177,6 +177,11 @@ def test_a_right_answer_stands_beside_an_error_that_passes(code: int) -> None:
     assert verdict("polling.unknown-id", *scene).verdict == PASS
 
 
+def test_an_answer_without_json_rpc_is_held_against_it_all_the_same() -> None:
+    scene = failing_now_and_then(body="", status=200)
+    assert verdict("transport.answered", *scene).verdict == FAIL
+
+
 def test_what_it_does_not_explain_is() -> None:
     scene = failing_now_and_then()
     # Six times out of six is no chance, another code is no such error, and some never pass.

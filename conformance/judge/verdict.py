@@ -49,8 +49,10 @@ class Cause:
     also: tuple[str, ...] = ()
 
 
-# The rule that tells of errors that pass; what they do to others is its finding.
+# The rule that tells of errors that pass; what they do to others is its finding. Two more object to
+# errors as such: that one has no JSON-RPC, and that it lasts.
 PASSING_ERRORS = "polling.passing-errors"
+_OF_ERRORS = (PASSING_ERRORS, "transport.answered", "polling.served")
 _PASSES = (
     "the answer was an error that this server also gives now and then where nothing is wrong"
     f" ({PASSING_ERRORS} tells), so it need not be about this"
@@ -65,7 +67,7 @@ def verdict_of(rule: Rule, history: History) -> Verdict:
     for observation in rule.judge(history):
         found[observation.kind].append(observation)
     broken, held, unclear, absent = found.values()
-    if broken and rule.id != PASSING_ERRORS and may_be_passing(broken, len(held), history):
+    if broken and rule.id not in _OF_ERRORS and may_be_passing(broken, len(held), history):
         unclear = [replace(each, kind=UNCLEAR, note=_PASSES) for each in broken]
     elif broken:
         return Verdict(rule, rule.violated, broken[0].note, len(broken), tuple(_varied(broken)))
