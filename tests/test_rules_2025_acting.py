@@ -255,6 +255,23 @@ class TestCancelled:
         absent = handshake(capabilities=CALLS_ONLY)
         assert judged(rule, absent, creation(), cancel(error=-32601)).verdict == NOT_APPLICABLE
 
+    def test_it_is_answered_in_words(self) -> None:
+        rule = "cancellation.answers-with-task"
+        page: dict[str, Any] = {"result": None, "body": "<html>", "http_status": 500}
+        made = [handshake(), creation("a"), reading("a"), creation("b"), reading("b")]
+        failed = [cancel("a", **page), cancel("b", **page)]
+        assert judged(rule, *made, *failed).verdict == FAIL
+        assert judged(rule, *made, failed[0]).verdict == NOT_EXERCISED
+        assert judged(rule, *made, failed[0], cancel("b")).verdict == PASS
+        # One that has ended cannot be cancelled: it is to be refused, and in words as well.
+        ended = [*made, reading("a", "completed"), reading("b", "completed")]
+        ended += [cancel("a", **page), cancel("b", **page)]
+        assert judged(rule, *ended).verdict == NOT_EXERCISED
+        assert judged("cancellation.terminal-refused", *ended).verdict == FAIL
+        assert judged("cancellation.terminal-refused", *ended[:-1]).verdict == NOT_EXERCISED
+        better = cancel("a", error=-32602)
+        assert judged("cancellation.terminal-refused", *ended, better).verdict == PASS
+
     def test_it_is_effective(self) -> None:
         rule = "cancellation.effective"
         right = [handshake(), creation(), cancel(), reading(status="cancelled")]

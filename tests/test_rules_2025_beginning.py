@@ -31,6 +31,7 @@ from tests.builders_2025 import (
     tools,
 )
 
+NO_JSON_RPC: dict[str, Any] = {"result": None, "body": "<html>", "http_status": 500}
 NO_TASKS: JsonObject = {"tools": {}}
 LISTED = ("export", "optional")
 
@@ -144,6 +145,18 @@ class TestDeclared:
     def test_an_unknown_id_answered_so_is_another_matter(self) -> None:
         rule = "negotiation.methods-served"
         assert judged(rule, handshake(), reading("x", error=-32601), reading()).verdict == PASS
+
+    @pytest.mark.parametrize("answer", [{"error": -32603}, NO_JSON_RPC])
+    def test_a_method_that_fails_whatever_is_asked(self, answer: dict[str, Any]) -> None:
+        rule = "negotiation.methods-served"
+        before = [handshake(), creation(), reading(status="completed")]
+        for asked in (fetch, cancel, reading):
+            failed = [asked(**answer), asked(**answer)]
+            assert judged(rule, handshake(), creation(), *failed).verdict == FAIL
+            assert judged(rule, *before, *failed, asked("x", error=-32602)).verdict == PASS
+        assert judged(rule, *before, page(**answer), page(**answer)).verdict == FAIL
+        assert judged(rule, *before, page(**answer), page(task())).verdict == PASS
+        assert judged(rule, *before, page(**answer)).verdict == PASS
 
 
 class TestTools:

@@ -408,6 +408,18 @@ class TestResults:
         plain = call(result=TOOL_ERROR, intent="call-plainly")
         assert judged(rule, plain, *failed, fetch(error=-32602)).verdict == FAIL
 
+    @pytest.mark.parametrize("status", ["completed", "failed"])
+    def test_an_ended_one_has_its_result_in_words(self, status: str) -> None:
+        rule = "results.returned"
+        before = [creation("a"), creation("b"), reading("a", status), reading("b", status)]
+        failed = [fetch(each, body="<html>", http_status=500) for each in ("a", "b")]
+        assert judged(rule, *before, *failed).verdict == FAIL
+        assert judged(rule, *before, failed[0]).verdict == NOT_EXERCISED
+        assert judged(rule, *before, *failed, fetch("a")).verdict == PASS
+        # Where there is no answer at all, results.released-at-end tells.
+        silent = [fetch(each, fault=Fault("timeout", "no answer")) for each in ("a", "b")]
+        assert judged(rule, *before, *silent).verdict == NOT_EXERCISED
+
     def test_a_cancelled_or_expired_one_may_be_gone(self) -> None:
         rule = "results.returned"
         gone = [creation(), cancel(), reading(status="cancelled"), fetch(error=-32602)]

@@ -154,6 +154,35 @@ def test_one_method_is_missing(missing: str) -> None:
     assert missing in found.reason
 
 
+PAGE: dict[str, Any] = {"body": "<html>", "status": 500, "content_type": "text/html"}
+
+
+def about(method: str, *task_ids: str, **answer: Any) -> list[Exchange]:
+    more: JsonObject = {"inputResponses": {}} if method == "tasks/update" else {}
+    return [exchange(method, {"taskId": task_id, **more}, **answer) for task_id in task_ids]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("answer", [{"error": -32603}, PAGE])
+def test_a_method_that_fails_whatever_is_about(method: str, answer: Any) -> None:
+    made = [discovery(), creation("task-1"), creation("task-2")]
+    failed = about(method, "task-1", "task-2", **answer)
+    unknown = about(method, "none", **answer)
+    found = judged(SERVED, *made, *failed, *unknown)
+    assert found.verdict == "fail"
+    assert f"serve {method}" in found.reason
+    # One that knows what it was asked for fails for another reason.
+    for better in (about(method, "none", error=-32602), about(method, "task-1")):
+        assert judged(SERVED, *made, *failed, *better).verdict == "pass"
+    # Once, anything may fail, and of what there is not anything may be said.
+    assert judged(SERVED, *made, *failed[:1], *unknown).verdict != "fail"
+
+
+def test_a_method_that_is_never_answered_is_told_of_elsewhere() -> None:
+    silent = about("tasks/cancel", "task-1", "task-1", fault=Fault("timeout", "no answer"))
+    assert judged(SERVED, discovery(), creation("task-1"), *silent).verdict == "not-exercised"
+
+
 def test_methods_of_a_server_that_does_not_advertise() -> None:
     found = judged(SERVED, discovery({"tools": {}}), declared("tasks/get", error=-32601))
     assert found.verdict == "not-applicable"

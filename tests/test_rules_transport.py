@@ -665,6 +665,60 @@ def test_one_response(answer: Answer, verdict: str) -> None:
     assert judged("answered", exchange("tools/list", **answer)).verdict == verdict
 
 
+NOT_FOUND: Answer = {"body": "<html>Not Found</html>", "status": 404, "content_type": "text/html"}
+SILENCE: Answer = {"fault": Fault("timeout", "no answer")}
+
+
+def unknown(*answers: Answer, intent: str = "unknown-id", task_id: str = "none") -> list[Exchange]:
+    """A task that can be read, and requests for one that is not there."""
+    asked = [exchange("tasks/get", {"taskId": task_id}, intent=intent, **a) for a in answers]
+    return [creation("task-1"), reading("task-1"), *asked]
+
+
+@pytest.mark.parametrize("intent", ["unknown-id", "derived-id", "after-ttl"])
+def test_what_is_not_there_is_told_in_a_page_each_time(intent: str) -> None:
+    found = judged("answered", *unknown(NOT_FOUND, NOT_FOUND, intent=intent))
+    assert found.verdict == "fail"
+    assert "for a task" in found.reason
+    assert found.observations == 2
+
+
+@pytest.mark.parametrize("answer", [NOT_FOUND, SILENCE])
+def test_a_page_or_silence_may_be_an_accident(answer: Answer) -> None:
+    assert judged("answered", *unknown(answer)).verdict == "pass"
+    # Another of the kind was refused as it should be.
+    assert judged("answered", *unknown(answer, {"error": -32602}, answer)).verdict == "pass"
+    # An id that looks like an attack is refused by those who look for one.
+    odd = unknown(answer, answer, task_id="../../etc/passwd")
+    if answer is NOT_FOUND:
+        assert judged("answered", *odd).verdict == "pass"
+
+
+@pytest.mark.parametrize("answer", [BUSY, STRANGER, PAGE, {**NOT_FOUND, "status": 403}])
+def test_what_others_may_have_refused_is_no_page_of_the_server(answer: Answer) -> None:
+    assert judged("answered", *unknown(answer, answer)).verdict == "pass"
+
+
+def test_pages_for_everything_are_another_matter() -> None:
+    asked = unknown(NOT_FOUND, NOT_FOUND)[2:]
+    read = exchange("tasks/get", {"taskId": "task-1"}, **NOT_FOUND)
+    assert judged("answered", creation("task-1"), read, *asked).verdict == "pass"
+
+
+def test_undeclared_requests_are_a_page_each_time() -> None:
+    sent = [
+        exchange("tasks/get", {"taskId": t}, intent="undeclared", capabilities=UNDECLARED, **a)
+        for t, a in (("task-1", {**NOT_FOUND, "status": 400}), ("none", NOT_FOUND))
+    ]
+    found = judged("answered", creation("task-1"), reading("task-1"), *sent)
+    assert found.verdict == "fail"
+    assert "does not declare" in found.reason
+
+
+def test_what_is_not_there_is_never_answered() -> None:
+    assert judged("answered", *unknown(SILENCE, SILENCE)).verdict == "fail"
+
+
 @pytest.mark.parametrize(
     "event",
     [

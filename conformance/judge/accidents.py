@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from conformance.judge.observation import BROKEN, Observation, unclear
 from conformance.specification.states import CANCELLED, FAILED
@@ -11,6 +11,7 @@ from conformance.specification.states import CANCELLED, FAILED
 NO_CHANCE = 3
 _BY_ITSELF = "the task may have ended so by itself"
 _SPARED = "another task that was sent the same completed"
+_FAILED_ONCE = "such a request was not answered once, and anything may fail once"
 
 
 def ended_badly(seen: Observation) -> bool:
@@ -41,3 +42,15 @@ def if_more_than_one(found: Sequence[Observation], why_not: str) -> Iterator[Obs
         yield from found
     else:
         yield from (unclear(one.exchanges, why_not) for one in found)
+
+
+def where_none_was_served(
+    failed: Mapping[str, Sequence[Observation]], served: Collection[str]
+) -> Iterator[Observation]:
+    """What counts of requests that failed without a reason, by the status of their tasks: where
+    there was more than one, and none of a task with the same status was served."""
+    for status, found in failed.items():
+        if status in served:
+            yield from (unclear(one.exchanges, one.found) for one in found)
+        else:
+            yield from if_more_than_one(found, _FAILED_ONCE)

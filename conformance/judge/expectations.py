@@ -96,12 +96,14 @@ _OVERLOADED = (502, 503, 504)
 
 def is_wordless(exchange: Exchange) -> bool:
     """Whether a request was answered without a word of JSON-RPC, and not because of its caller, its
-    pace, a gateway, or a limit of the suite: an error of HTTP alone, or nothing at all."""
+    pace, a gateway, or a limit of the suite: an error of HTTP alone, or nothing at all. What HTTP
+    calls a success and has no word either, ``transport`` tells, each time."""
     if exchange.fault is not None:
         return exchange.fault.kind in ("timeout", "reset", "protocol")
     status = exchange.status or 0
-    of_others = exchange.rate_limited or status in (401, 403, *_OVERLOADED) or 300 <= status < 400
-    return exchange.response is None and not of_others and not exchange.beyond_limits
+    of_others = exchange.rate_limited or status in (401, 403, *_OVERLOADED)
+    is_error = status >= 400 and not of_others
+    return exchange.response is None and is_error and not exchange.beyond_limits
 
 
 def refused_beforehand(exchange: Exchange) -> str:

@@ -44,8 +44,9 @@ _ATTEMPTS = 3
 
 @scenario("cancellation.unknown")
 async def unknown(driver: Driver) -> None:
-    """A task that does not exist is cancelled."""
-    await driver.cancel(str(uuid.uuid4()), "unknown-id")
+    """Tasks that do not exist are cancelled."""
+    for task_id in (str(uuid.uuid4()), "conformance-no-such-task"):
+        await driver.cancel(task_id, "unknown-id")
 
 
 def slow_tool(driver: Driver) -> ToolUse | None:

@@ -45,7 +45,7 @@ def _tool_for_calls(driver: Driver) -> ToolUse | None:
     return driver.plain_task_tool() or driver.tool(SYNC) or next(iter(driver.tools()), None)
 
 
-@scenario("negotiation.methods")
+@scenario("negotiation.methods", also=("transport",))
 async def methods(driver: Driver) -> None:
     """The three methods are asked for a task that does not exist, first by a client that
     declares the extension (``method-served``), then by one that does not (``undeclared``)."""
@@ -164,7 +164,7 @@ async def task_parameter(driver: Driver) -> None:
                 group.start_soon(compare, tool)
 
 
-@scenario("negotiation.undeclared-get", needs=(TASK,))
+@scenario("negotiation.undeclared-get", needs=(TASK,), also=("transport",))
 async def undeclared_get(driver: Driver) -> None:
     """A task is read by a client that declares the extension, then without (``undeclared``)."""
     tool = driver.plain_task_tool()

@@ -37,7 +37,7 @@ _INTERNAL_SUFFIXES = (":result", ":current_leg")
 _SHORTEST_ID_TO_CHANGE = 16
 
 
-@scenario("polling.unknown-ids")
+@scenario("polling.unknown-ids", also=("transport",))
 async def unknown_ids(driver: Driver) -> None:
     """Ids that no server has handed out, in the forms that ids usually have."""
     rng = random.Random(f"{driver.target.seed} {driver.scenario}")

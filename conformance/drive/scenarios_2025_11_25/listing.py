@@ -12,7 +12,7 @@ from conformance.target.roles import TASK
 _NO_CURSOR = "mcp-tasks-conformance-no-cursor"
 
 
-@older_scenario("listing.bad-cursor")
+@older_scenario("listing.bad-cursor", also=("negotiation",))
 async def bad_cursor(driver: OlderDriver) -> None:
     """A cursor that the server never gave."""
     if driver.lists_tasks:

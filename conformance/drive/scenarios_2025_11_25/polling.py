@@ -23,7 +23,7 @@ from conformance.wire.client import FRESH
 _REST_SECONDS = 1.1
 
 
-@older_scenario("polling.unknown-ids")
+@older_scenario("polling.unknown-ids", also=("transport",))
 async def unknown_ids(driver: OlderDriver) -> None:
     """Ids that no server has handed out, in the forms that ids usually have."""
     rng = random.Random(f"{driver.target.seed} {driver.scenario}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.accidents import if_more_than_one
+from conformance.judge.accidents import where_none_was_served
 from conformance.judge.answers import may_be_unread
 from conformance.judge.effects import cancelled_unasked
 from conformance.judge.expectations import (
@@ -45,7 +45,6 @@ _MEMBERS_OF_A_TASK = (
     "error",
     "inputRequests",
 )
-_FAILED_ONCE = "such a request was not answered once, and anything may fail once"
 # So many other requests, answered in a row meanwhile, say that the server is not just busy.
 _QUICK_ANSWERS = 3
 
@@ -176,11 +175,7 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
                 found=cancel.outcome,
             )
 
-    for status, found_so in wordless.items():
-        if status in acknowledged:
-            yield from (unclear(one.exchanges, one.found) for one in found_so)
-        else:
-            yield from if_more_than_one(found_so, _FAILED_ONCE)
+    yield from where_none_was_served(wordless, acknowledged)
 
 
 def _unanswered(exchanges: tuple[Exchange, ...]) -> Observation:

@@ -295,7 +295,12 @@ def reserved_codes_are_left_alone(history: History) -> Iterator[Observation]:
 # ---- ill-formed requests -------------------------------------------------------------------
 
 
-@rule("jsonrpc.invalid-params", MUST, tasks("protocol-errors"))
+@rule(
+    "jsonrpc.invalid-params",
+    MUST,
+    tasks("protocol-errors"),
+    after=("negotiation.methods-served",),
+)
 def task_id_is_checked(history: History) -> Iterator[Observation]:
     """A `taskId` that is missing or is not a text is -32602.
 
@@ -332,7 +337,7 @@ def _wanted(exchange: Exchange) -> str:
     "jsonrpc.survives-bad-input",
     IMPLIED,
     core("basic/index", "error-responses"),
-    after=("transport.answered",),
+    after=("transport.answered", "negotiation.methods-served"),
 )
 def bad_input_is_answered(history: History) -> Iterator[Observation]:
     """Odd ids and ill-formed bodies get a JSON-RPC error.

@@ -20,6 +20,7 @@ from conformance.judge.requests import (
     undeclared_later,
 )
 from conformance.judge.rule import IMPLIED, MUST, rule
+from conformance.judge.serving import failing
 from conformance.specification.citations import core, sep, tasks
 from conformance.specification.names import (
     CODES_WITH_ANOTHER_MEANING,
@@ -119,7 +120,8 @@ def methods_are_served(history: History) -> Iterator[Observation]:
     """A server that advertises the extension serves all three methods of it.
 
     An id that does not exist is answered with -32602; only -32601 says that `tasks/get`,
-    `tasks/update` or `tasks/cancel` is not there.
+    `tasks/update` or `tasks/cancel` is not there. One that answers everything with an internal
+    error, or without JSON-RPC, is not served either.
     """
     if advertising(history) is None:
         yield not_offered("the extension is not advertised", discoveries(history)[:1])
@@ -128,10 +130,26 @@ def methods_are_served(history: History) -> Iterator[Observation]:
     for discovery in discoveries(history):
         if advertised_settings(discovery)[0]:
             advertised_to.setdefault(discovery.caller, discovery)
-    for exchange in history.of_method(*TASK_METHODS):
-        advertised = advertised_to.get(exchange.caller)
-        if advertised is None or not exchange.declares_tasks or not is_careful(exchange, history):
-            continue
+    asked = [
+        exchange
+        for exchange in history.of_method(*TASK_METHODS)
+        if exchange.caller in advertised_to
+        and exchange.declares_tasks
+        and is_careful(exchange, history)
+    ]
+    for method in TASK_METHODS:
+        failed = failing((e for e in asked if e.method == method), history)
+        if failed:
+            yield broken(
+                (advertised_to[failed[0].caller], *failed[:2]),
+                f"serve {method}: the extension is advertised, and whatever was asked, there was"
+                f" {failed[0].outcome}",
+                expected="the method is served",
+                found=failed[0].outcome,
+                member="/error/code" if failed[0].error is not None else "",
+            )
+    for exchange in asked:
+        advertised = advertised_to[exchange.caller]
         if exchange.error_code == METHOD_NOT_FOUND:
             yield broken(
                 (advertised, exchange),

@@ -45,6 +45,7 @@ class _Reads:
     tasks("response"),
     needs=(TASK,),
     after=(
+        "negotiation.methods-served",
         "creation.durable",
         "expiry.not-before-ttl",
         "transport.mcp-name-accepted",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from conformance.judge.answers import is_about_http, json_rpc_responses
 from conformance.judge.effects import moved_by_itself
 from conformance.judge.eras import older_revision_served, only_this_revision
-from conformance.judge.expectations import probes, unanswered
+from conformance.judge.expectations import is_wordless, probes, unanswered
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import HOLDS, Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
@@ -731,8 +732,9 @@ def _answer(exchange: Exchange, history: History) -> Iterator[Observation]:
     elif _is_own_refusal(exchange, history):
         yield broken(
             exchange,
-            f"put a JSON-RPC error into the body of HTTP {exchange.status}: the request was"
-            " well formed, and its sender cannot tell what was wrong with it",
+            f"put a JSON-RPC error into the body of HTTP {exchange.status}"
+            f"{_CASES.get(exchange.intent, '')}: the request was well formed, and its sender cannot"
+            " tell what was wrong with it",
             expected="a JSON-RPC error",
             found=exchange.outcome,
         )
@@ -788,15 +790,46 @@ def _never_answered_before(exchange: Exchange, history: History) -> Exchange | N
     if exchange.method == TASKS_GET and exchange.task_id in lives(history):
         return None
     alike = history.of_method(str(exchange.method))
+    if _only_the_server_refuses(exchange):
+        alike = history.intended(exchange.intent, method=exchange.method)
     if any(json_rpc_responses(e) for e in alike):
         return None
     waited = (e for e in alike if e.fault is not None and e.fault.kind == "timeout")
     return next((e for e in waited if e.ended <= exchange.started), None)
 
 
+def _only_the_server_refuses(exchange: Exchange) -> bool:
+    """Whether a request is as any other, but for what its server alone can know: no gateway
+    refuses it, nor takes it for an attack."""
+    return exchange.intent in _ONLY_THE_SERVER_KNOWS and (
+        exchange.task_id is None or _PLAIN_ID.fullmatch(exchange.task_id) is not None
+    )
+
+
+_ONLY_THE_SERVER_KNOWS = ("unknown-id", "derived-id", "after-ttl", "undeclared")
+_CASES = {
+    "unknown-id": ", for a task that does not exist",
+    "derived-id": ", for a task that does not exist",
+    "after-ttl": ", for a task whose time is over",
+    "undeclared": ", for a client that does not declare the extension",
+}
+_PLAIN_ID = re.compile(r"[\w.~-]{1,200}", re.ASCII)
+
+
 def _is_own_refusal(exchange: Exchange, history: History) -> bool:
-    """An error status without JSON-RPC that no gateway sends: nothing stands before the server,
-    headers and body agree, and it is no page."""
+    """An error status without JSON-RPC that no gateway sends: what is wrong with the request no
+    gateway knows, and the same was never refused in better words; or nothing stands before the
+    server, headers and body agree, and it is no page."""
+    if _only_the_server_refuses(exchange) and is_careful(exchange, history):
+        alike = history.intended(exchange.intent, method=exchange.method)
+        wordless = sum(e.fault is None and is_wordless(e) for e in alike)
+        in_words = any(json_rpc_responses(e) for e in alike)
+        others_in_words = any(
+            is_careful(e, history) and json_rpc_responses(e)
+            for e in history.of_method(str(exchange.method))
+        )
+        if is_wordless(exchange) and wordless > 1 and others_in_words and not in_words:
+            return True
     return (
         history.circumstances.loopback
         and exchange.status in (400, 404, 500)

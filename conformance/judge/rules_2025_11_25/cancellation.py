@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.accidents import where_none_was_served
 from conformance.judge.expectations import (
     expect_error,
+    is_wordless,
     problems_told,
     refused_beforehand,
     unanswered,
 )
 from conformance.judge.lifetimes import asked_by_its_caller
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
-from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
-from conformance.judge.older import ended_before, not_declared
+from conformance.judge.observation import (
+    HOLDS,
+    Observation,
+    broken,
+    holds,
+    not_offered,
+    unclear,
+)
+from conformance.judge.older import ended_before, may_be_deleted, not_declared
 from conformance.judge.rule import MUST, rule
 from conformance.judge.rules_2025_11_25.polling import unknown_ids
 from conformance.judge.shown import brief
@@ -27,6 +36,10 @@ from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
 _CANCELLATION = "task-cancellation"
+_ENDED = "ended"
+_REFUSE_ENDED = (
+    f"refuse tasks/cancel of a task that has ended with error {code_words(INVALID_PARAMS)}"
+)
 _TOLD_ELSEWHERE = ("/status", "/createdAt", "/lastUpdatedAt", "/ttl", "/pollInterval")
 
 
@@ -45,20 +58,35 @@ def _not_offered(history: History) -> Observation | None:
     return not_offered("the server does not offer tasks/cancel", handshake)
 
 
-@rule("cancellation.answers-with-task", MUST, tasks_2025("cancelling-tasks"), needs=(SLOW,))
+@rule(
+    "cancellation.answers-with-task",
+    MUST,
+    tasks_2025("cancelling-tasks"),
+    needs=(SLOW,),
+    after=("negotiation.methods-served", "transport.answered"),
+)
 def answer_is_the_task(history: History) -> Iterator[Observation]:
     """tasks/cancel answers with the task.
 
-    From 2026-07-28 on the answer is an empty acknowledgement.
+    From 2026-07-28 on the answer is an empty acknowledgement. An answer without JSON-RPC counts
+    where it was not the only one, and none was served of a task that had the same status.
     """
     absent = _not_offered(history)
     if absent is not None:
         yield absent
         return
     schemas = revision_named(history.circumstances.spec).schemas
+    wordless: dict[str, list[Observation]] = {}
+    served: list[str] = []
     for life, cancel in _cancels(history):
+        seen = life.last_seen_before(cancel)
+        status = str(seen.status) if seen is not None else ""
         if cancel.result is None:
+            ended = _known_to_have_ended(life, cancel)
+            if is_wordless(cancel) and not ended and not may_be_deleted(life, cancel.started):
+                wordless.setdefault(status, []).append(_without_a_word(life, cancel))
             continue
+        served.append(status)
         wrong = [
             problem
             for problem in problems(schemas, "CancelTaskResult", cancel.result)
@@ -77,6 +105,16 @@ def answer_is_the_task(history: History) -> Iterator[Observation]:
         elif not wrong:
             yield holds(cancel)
         yield from problems_told(cancel, wrong, "the answer of tasks/cancel is not valid")
+    yield from where_none_was_served(wordless, served)
+
+
+def _without_a_word(life: Life, cancel: Exchange) -> Observation:
+    return broken(
+        life.with_creation(cancel),
+        f"answer tasks/cancel with the task: there was {cancel.outcome}, each time",
+        expected="the task",
+        found=cancel.outcome,
+    )
 
 
 @rule(
@@ -207,21 +245,33 @@ def cancelled_stays_cancelled(history: History) -> Iterator[Observation]:
 def ended_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
     """tasks/cancel of an ended task is refused with -32602.
 
-    From 2026-07-28 on it is acknowledged.
+    From 2026-07-28 on it is acknowledged. A refusal without JSON-RPC counts where it was not the
+    only one, and none was better.
     """
     absent = _not_offered(history)
     if absent is not None:
         yield absent
         return
+    wordless: list[Observation] = []
+    refused_in_words = False
     for life, cancel in _cancels(history):
         # Once its time is over it may be unknown, and how that is told expiry says.
         if not _known_to_have_ended(life, cancel) or may_have_expired(life, cancel.ended):
             continue
-        yield expect_error(
-            cancel,
-            INVALID_PARAMS,
-            f"refuse tasks/cancel of a task that has ended with error {code_words(INVALID_PARAMS)}",
-        )
+        if is_wordless(cancel):
+            wordless.append(
+                broken(
+                    life.with_creation(cancel),
+                    f"{_REFUSE_ENDED}: there was {cancel.outcome}, each time",
+                    expected=f"error {code_words(INVALID_PARAMS)}",
+                    found=cancel.outcome,
+                )
+            )
+            continue
+        observation = expect_error(cancel, INVALID_PARAMS, _REFUSE_ENDED)
+        refused_in_words = refused_in_words or observation.kind == HOLDS
+        yield observation
+    yield from where_none_was_served({_ENDED: wordless}, [_ENDED] if refused_in_words else [])
 
 
 def _known_to_have_ended(life: Life, cancel: Exchange) -> bool:

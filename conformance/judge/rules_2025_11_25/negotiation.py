@@ -30,6 +30,7 @@ from conformance.judge.older import (
 )
 from conformance.judge.requests import nested_task
 from conformance.judge.rule import IMPLIED, MUST, SHOULD, rule
+from conformance.judge.serving import failing
 from conformance.specification.citations import core_2025, sep, tasks_2025
 from conformance.specification.names import (
     INITIALIZE,
@@ -228,7 +229,11 @@ _DECLARED_BY = {
 
 @rule("negotiation.methods-served", IMPLIED, tasks_2025("capability-negotiation"))
 def declared_methods_are_served(history: History) -> Iterator[Observation]:
-    """What is declared is served: tasks/get and tasks/result, tasks/list, tasks/cancel."""
+    """What is declared is served: tasks/get and tasks/result, tasks/list, tasks/cancel.
+
+    Objected to is a method that is not known, or that answers everything with an internal error
+    or without JSON-RPC.
+    """
     for method, path in _DECLARED_BY.items():
         handshake = offered(history, *path)
         if handshake is None:
@@ -244,6 +249,17 @@ def declared_methods_are_served(history: History) -> Iterator[Observation]:
                 expected=f"an answer of {method}",
                 found=refused[0].outcome,
                 member="/error/code",
+            )
+            continue
+        failed = failing(requests_of(history, method), history)
+        if failed:
+            yield broken(
+                (handshake, *failed[:2]),
+                f"serve {method}, or do not declare tasks.{'.'.join(path)}: whatever was asked,"
+                f" there was {failed[0].outcome}",
+                expected=f"an answer of {method}",
+                found=failed[0].outcome,
+                member="/error/code" if failed[0].error is not None else "",
             )
         elif sent:
             yield holds((handshake, sent[0]))

@@ -414,7 +414,7 @@ adopt(
     tasks_2025("getting-tasks"),
     into=__package__,
     needs=(TASK,),
-    after=("creation.durable", "expiry.not-before-ttl"),
+    after=("negotiation.methods-served", "creation.durable", "expiry.not-before-ttl"),
 )
 
 adopt(

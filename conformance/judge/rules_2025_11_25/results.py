@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.judge.accidents import where_none_was_served
 from conformance.judge.expectations import (
+    is_wordless,
     problems_told,
     refused_beforehand,
     unanswered,
@@ -72,17 +74,32 @@ def _tells_how_long(life: Life) -> bool:
     MUST,
     tasks_2025("result-retrieval"),
     needs=(TASK,),
-    after=("negotiation.methods-served", "lifecycle.known-status", "outcome.protocol-error-fails"),
+    after=(
+        "negotiation.methods-served",
+        "transport.answered",
+        "lifecycle.known-status",
+        "outcome.protocol-error-fails",
+    ),
 )
 def ended_tasks_have_their_result(history: History) -> Iterator[Observation]:
-    """tasks/result of an ended task returns its result, or the error its call ended in."""
+    """tasks/result of an ended task returns its result, or the error its call ended in.
+
+    An answer without JSON-RPC counts where it was not the only one, and none was served of a task
+    that had ended so.
+    """
     direct = history.derive(errors_called_directly)
+    wordless: dict[str, list[Observation]] = {}
+    served: list[str] = []
     for life, exchange in _after_the_end(history):
         end = life.first_terminal
         assert end is not None
         pair = life.with_creation(end.exchange, exchange)
         if exchange.result is not None:
+            served.append(str(end.status))
             yield holds(pair)
+        elif is_wordless(exchange) and not _timed_out(exchange):
+            # Where no answer comes at all, results.released-at-end tells.
+            wordless.setdefault(str(end.status), []).append(_without_a_word(end.status, pair))
         elif exchange.error is None or unanswered(exchange):
             yield unclear(pair, unanswered(exchange) or exchange.outcome)
         elif _returned_before(history, life, exchange):
@@ -113,6 +130,21 @@ def ended_tasks_have_their_result(history: History) -> Iterator[Observation]:
                 )
             else:
                 yield unclear(pair, "whether this is the error of the call cannot be told")
+    yield from where_none_was_served(wordless, served)
+
+
+def _timed_out(exchange: Exchange) -> bool:
+    return exchange.fault is not None and exchange.fault.kind == "timeout"
+
+
+def _without_a_word(status: object, exchanges: tuple[Exchange, ...]) -> Observation:
+    found = exchanges[-1].outcome
+    return broken(
+        exchanges,
+        f"return the result of a {status} task from tasks/result: there was {found}, each time",
+        expected="the result of the call, or its error",
+        found=found,
+    )
 
 
 def _returned_before(history: History, life: Life, exchange: Exchange) -> bool:
@@ -275,8 +307,7 @@ def result_comes_with_the_end(history: History) -> Iterator[Observation]:
                 continue
             if exchange.response is not None or _may_be_gone(life, exchange):
                 continue
-            given_up = exchange.fault is not None and exchange.fault.kind == "timeout"
-            given_up = given_up or (exchange.seen is not None and exchange.seen.cut)
+            given_up = _timed_out(exchange) or (exchange.seen is not None and exchange.seen.cut)
             waited = exchange.ended - max(end.ended, exchange.started)
             if given_up and waited >= _OPEN_TOO_LONG_SECONDS:
                 yield broken(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from conformance.judge.answers import is_about_http
 from conformance.judge.entropy import IdSample, estimate
 from conformance.judge.expectations import probes, unanswered
-from conformance.judge.lives import lives
 from conformance.judge.observation import BROKEN, Observation, broken, holds, not_offered, unclear
 from conformance.judge.older import (
     answers,
@@ -212,13 +211,13 @@ adopt(
 def requests_are_answered(history: History) -> Iterator[Observation]:
     """Every request gets exactly one response, also on a stream, and never an empty body.
 
-    Whether a tasks/result that waits is answered at the end of its task, another rule says.
+    Whether a tasks/result is answered at the end of its task, or at once where there is no such
+    task, other rules say.
     Nothing is said of a stream that can be taken up again.
     """
-    known = lives(history)
     for observation in transport.requests_are_answered(history):
         exchange = observation.exchanges[-1]
-        waits = exchange.method == TASKS_RESULT and exchange.task_id in known
+        waits = exchange.method == TASKS_RESULT
         if observation.kind == BROKEN and exchange.response is None:
             if waits and exchange.fault is not None:
                 yield unclear(exchange, unanswered(exchange))
