@@ -178,6 +178,11 @@ def test_a_method_that_fails_whatever_is_about(method: str, answer: Any) -> None
     assert judged(SERVED, *made, *failed[:1], *unknown).verdict != "fail"
 
 
+def test_a_server_without_time_fails_for_a_reason() -> None:
+    busy = about("tasks/cancel", "task-1", "task-1", error=-32603, status=503)
+    assert judged(SERVED, discovery(), creation("task-1"), *busy).verdict != "fail"
+
+
 def test_a_method_that_is_never_answered_is_told_of_elsewhere() -> None:
     silent = about("tasks/cancel", "task-1", "task-1", fault=Fault("timeout", "no answer"))
     assert judged(SERVED, discovery(), creation("task-1"), *silent).verdict == "not-exercised"

@@ -35,6 +35,6 @@ def failing(asked: Iterable[Exchange], history: History) -> tuple[Exchange, ...]
 
 def _is_failure(exchange: Exchange) -> bool:
     """Whether an answer is an internal error, or one of HTTP alone."""
-    return exchange.error_code == INTERNAL_ERROR or (
-        exchange.fault is None and is_wordless(exchange)
-    )
+    if exchange.error_code == INTERNAL_ERROR:
+        return not unanswered(exchange)
+    return exchange.fault is None and is_wordless(exchange)
