@@ -166,6 +166,8 @@ def about(method: str, *task_ids: str, **answer: Any) -> list[Exchange]:
 @pytest.mark.parametrize("answer", [{"error": -32603}, PAGE])
 def test_a_method_that_fails_whatever_is_about(method: str, answer: Any) -> None:
     made = [discovery(), creation("task-1"), creation("task-2")]
+    if method == "tasks/update":
+        made += [reading(each, "input_required") for each in ("task-1", "task-2")]
     failed = about(method, "task-1", "task-2", **answer)
     unknown = about(method, "none", **answer)
     found = judged(SERVED, *made, *failed, *unknown)
@@ -176,6 +178,12 @@ def test_a_method_that_fails_whatever_is_about(method: str, answer: Any) -> None
         assert judged(SERVED, *made, *failed, *better).verdict == "pass"
     # Once, anything may fail, and of what there is not anything may be said.
     assert judged(SERVED, *made, *failed[:1], *unknown).verdict != "fail"
+
+
+def test_answers_that_nothing_waits_for_may_be_refused_in_any_words() -> None:
+    made = [discovery(), creation("task-1"), reading("task-1", "working")]
+    refused = about("tasks/update", "task-1", "task-1", "none", error=-32603)
+    assert judged(SERVED, *made, *refused).verdict == "pass"
 
 
 def test_a_server_without_time_fails_for_a_reason() -> None:
