@@ -13,7 +13,8 @@ from typing import Any
 import anyio
 import pytest
 
-from conformance.drive.driver import GONE_AFTER, Driver, OutOfTime, ServerGone
+from conformance.drive.demise import GONE_AFTER
+from conformance.drive.driver import Driver, OutOfTime, ServerGone
 from conformance.drive.running import new_session, new_wire
 from conformance.drive.surroundings import Surroundings, ToolUse
 from conformance.run import circumstances_of

@@ -338,7 +338,7 @@ def test_what_was_seen_before_the_server_died_is_kept(tmp_path: Path) -> None:
     finally:
         server.kill()
         server.communicate()
-    assert result.cut_short == "the server stopped answering"
+    assert result.cut_short.startswith("the server stopped answering ")
     assert result.seconds < 60
     log = tmp_path / "history" / "sequences" / "search-1.jsonl"
     assert len(read([log])) >= 60

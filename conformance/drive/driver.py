@@ -18,6 +18,7 @@ from typing import Any
 import anyio
 
 from conformance.drive.answers import ACCEPT, answers_to
+from conformance.drive.demise import Contact
 from conformance.drive.draft import Draft, mirrored_parameters, request
 from conformance.drive.pulse import Pulse
 from conformance.drive.surroundings import Surroundings, ToolUse
@@ -53,8 +54,6 @@ from conformance.wire.sse import Event
 DEFAULT_POLL_SECONDS = 0.25
 # pollIntervalMs of zero, or of a few milliseconds, is no licence to flood.
 SHORTEST_POLL_SECONDS = 0.02
-# So many answers in a row that never came mean the server is gone.
-GONE_AFTER = 6
 # So many reads of a task that told nothing mean that it cannot be followed.
 GIVE_UP_AFTER = 8
 # An error may come once; what comes so often in a row is the server's last word.
@@ -68,7 +67,8 @@ _TELLING_SECONDS = 0.1
 
 
 class ServerGone(Exception):
-    """The server stopped answering; what was driven so far is in the history."""
+    """The server stopped answering; its text says what was under way. What was driven so far is
+    in the history."""
 
 
 class OutOfTime(Exception):
@@ -95,7 +95,7 @@ class Session:
     ends: float
     first_request_id: int = 1
     on_exchange: Callable[[Exchange], None] | None = None
-    gone: bool = False
+    contact: Contact = field(default_factory=Contact)
     next_poll: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, float] = field(default_factory=dict)
     first_asked: float | None = None
@@ -110,17 +110,17 @@ class Session:
         self.calls_at_once = anyio.CapacityLimiter(8)
         self.plain_calls_at_once = anyio.CapacityLimiter(12)
         self.pulse = Pulse()
-        self._missed = 0
+
+    @property
+    def gone(self) -> bool:
+        """Whether the server stopped answering."""
+        return self.contact.lost
 
     def remaining(self) -> float:
         return self.ends - time.monotonic()
 
     def noticed(self, exchange: Exchange) -> None:
-        """Keep count of answers that never came."""
-        unanswered = exchange.fault is not None and exchange.fault.kind in ("connect", "reset")
-        self._missed = self._missed + 1 if unanswered else 0
-        if self._missed >= GONE_AFTER:
-            self.gone = True
+        self.contact.note(exchange)
         if self.on_exchange is not None:
             self.on_exchange(exchange)
 
@@ -294,7 +294,7 @@ class Driver:
         early, and ``begun`` is set, as in ``Wire.send``. Raises ``ServerGone`` or ``OutOfTime``.
         """
         if self.session.gone:
-            raise ServerGone
+            raise ServerGone(self.session.contact.last_words)
         remaining = TIDYING_SECONDS if self._leaving else self.session.remaining()
         if remaining <= 0:
             raise OutOfTime

@@ -182,16 +182,16 @@ async def drive_one(
             await scenario.drive(driver)
         if scope.cancelled_caught:
             reason = "the time of the run was used up"
-    except ServerGone:
-        reason = "the server stopped answering"
+    except ServerGone as error:
+        reason = str(error)
     except OutOfTime:
         reason = "the time of the run was used up"
     except Exception as error:
         raised = single_errors(error)
         if not all(isinstance(leaf, ServerGone | OutOfTime) for leaf in raised):
             raise
-        gone = any(isinstance(leaf, ServerGone) for leaf in raised)
-        reason = "the server stopped answering" if gone else "the time of the run was used up"
+        gone = next((str(leaf) for leaf in raised if isinstance(leaf, ServerGone)), "")
+        reason = gone or "the time of the run was used up"
     finally:
         await driver.tidy_up()
         writer.close()

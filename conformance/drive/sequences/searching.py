@@ -75,7 +75,7 @@ class Search:
             log.close()
             write_counts(self._folder, self._name, self._counts)
         if self._session.gone:
-            raise ServerGone
+            raise ServerGone(self._session.contact.last_words)
 
     async def _work(self, slot: str, plans: MemoryObjectReceiveStream[Plan], log: Log) -> None:
         async for plan in plans:

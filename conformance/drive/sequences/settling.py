@@ -80,7 +80,7 @@ class Settling:
         if seen:
             write_counts(self._folder, "settling", self._counts)
         if self._session.gone:
-            raise ServerGone
+            raise ServerGone(self._session.contact.last_words)
 
     def _judged_with_the_rest(self, sequence: Sequence) -> Sequence:
         """What a sequence shows together with what the server was seen to do by itself."""
