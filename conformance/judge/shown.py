@@ -9,7 +9,9 @@ from conformance.judge.accidents import NO_CHANCE
 from conformance.judge.asking import siblings
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.pace import polls
+from conformance.judge.requests import is_careful
 from conformance.judge.times import Moment, moment_of
+from conformance.specification.names import VERSIONS_OF_SESSIONS
 from conformance.specification.revisions import revision_named
 from conformance.specification.states import COMPLETED
 from conformance.wire.exchange import Exchange
@@ -36,7 +38,9 @@ def read_as(history: History, status: str) -> list[Sighting]:
 
 
 def answered_reads(history: History) -> list[tuple[Life, Exchange]]:
-    """Every tasks/get for a task that exists, answered with something other than an error."""
+    """Every tasks/get for a task that exists, answered with something other than an error. What
+    was to be refused, for its caller, its headers or what it declares, is left out: it should not
+    have been answered so at all."""
     version = revision_named(history.circumstances.spec).protocol_version
     found = [
         (life, read)
@@ -45,6 +49,9 @@ def answered_reads(history: History) -> list[tuple[Life, Exchange]]:
         if read.response is not None
         and "error" not in read.response
         and read.protocol_version == version
+        and (life.creation is None or read.caller == life.creation.caller)
+        and (read.declares_tasks or version in VERSIONS_OF_SESSIONS)
+        and is_careful(read, history)
     ]
     return sorted(found, key=lambda pair: (pair[1].started, pair[1].ended))
 

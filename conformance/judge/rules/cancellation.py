@@ -245,7 +245,7 @@ def acknowledgement_is_complete(history: History) -> Iterator[Observation]:
     "cancellation.unknown-task",
     SHOULD,
     tasks("protocol-errors"),
-    after=("negotiation.methods-served",),
+    after=("negotiation.methods-served", "polling.unknown-id"),
 )
 def unknown_task_is_an_error(history: History) -> Iterator[Observation]:
     """An unknown id is an error, -32602."""

@@ -114,7 +114,7 @@ def acknowledgement_is_complete(history: History) -> Iterator[Observation]:
     "input.unknown-task",
     SHOULD,
     tasks("protocol-errors"),
-    after=("negotiation.methods-served",),
+    after=("negotiation.methods-served", "polling.unknown-id"),
 )
 def unknown_task_is_invalid_params(history: History) -> Iterator[Observation]:
     """`tasks/update` for a task that does not exist is answered with -32602."""

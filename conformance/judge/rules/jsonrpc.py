@@ -337,7 +337,7 @@ def _wanted(exchange: Exchange) -> str:
     "jsonrpc.survives-bad-input",
     IMPLIED,
     core("basic/index", "error-responses"),
-    after=("transport.answered", "negotiation.methods-served"),
+    after=("transport.answered", "negotiation.methods-served", "polling.unknown-id"),
 )
 def bad_input_is_answered(history: History) -> Iterator[Observation]:
     """Odd ids and ill-formed bodies get a JSON-RPC error.

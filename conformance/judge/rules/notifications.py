@@ -72,7 +72,13 @@ def _unless_offered(history: History) -> Iterator[Observation]:
 # ---- opening a stream -----------------------------------------------------------------------
 
 
-@rule("notifications.requires-declaration", MUST, _NOTIFICATIONS, needs=(roles.LISTEN,))
+@rule(
+    "notifications.requires-declaration",
+    MUST,
+    _NOTIFICATIONS,
+    needs=(roles.LISTEN,),
+    after=("negotiation.get-requires-declaration",),
+)
 def listening_requires_declaration(history: History) -> Iterator[Observation]:
     """Listening for `taskIds` without declaring the extension is -32021, which names it.
 

@@ -81,9 +81,10 @@ def answer_is_the_task(history: History) -> Iterator[Observation]:
     for life, cancel in _cancels(history):
         seen = life.last_seen_before(cancel)
         status = str(seen.status) if seen is not None else ""
+        if _known_to_have_ended(life, cancel):
+            continue  # it is to be refused, which cancellation.terminal-refused tells
         if cancel.result is None:
-            ended = _known_to_have_ended(life, cancel)
-            if is_wordless(cancel) and not ended and not may_be_deleted(life, cancel.started):
+            if is_wordless(cancel) and not may_be_deleted(life, cancel.started):
                 wordless.setdefault(status, []).append(_without_a_word(life, cancel))
             continue
         served.append(status)
@@ -318,7 +319,7 @@ def ended_task_stays_as_it_is(history: History) -> Iterator[Observation]:
     "cancellation.unknown-task",
     MUST,
     tasks_2025("protocol-errors"),
-    after=("negotiation.methods-served",),
+    after=("negotiation.methods-served", "polling.unknown-id"),
 )
 def unknown_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
     """tasks/cancel of an id that does not exist is answered with -32602."""

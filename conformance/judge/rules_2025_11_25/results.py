@@ -367,7 +367,7 @@ def _comparable(exchange: Exchange) -> object:
     "results.unknown-id",
     MUST,
     tasks_2025("protocol-errors"),
-    after=("negotiation.methods-served",),
+    after=("negotiation.methods-served", "polling.unknown-id"),
 )
 def unknown_id_has_no_result(history: History) -> Iterator[Observation]:
     """tasks/result of an id that does not exist is answered with -32602, and does not wait."""
