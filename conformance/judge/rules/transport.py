@@ -686,7 +686,8 @@ def requests_are_answered(history: History) -> Iterator[Observation]:
 
     Nothing is said of connections that broke, of exchanges that the suite ended, of JSON that it
     cannot read for its own limits, of calls that may well take so long, or of an error page that a
-    gateway may have sent.
+    gateway may have sent: what is refused for a reason that the server alone can know, in the same
+    way each time, no gateway has.
     """
     for exchange in history.exchanges:
         if _awaits_answer(exchange, history):
