@@ -51,7 +51,6 @@ EXAMPLE_OLDER = {
     "polling.unknown-id",
     "polling.no-stream",
     "outcome.failed-status-message",
-    "results.unknown-id",
     "input.only-declared-kinds",
     "transport.foreign-origin",
     "jsonrpc.invalid-params",
