@@ -95,8 +95,12 @@ def test_deep_faults_are_many_and_deep() -> None:
 @pytest.mark.parametrize("name", sorted(SHORTEST))
 def test_deep_fault_shows_in_the_steps_it_is_said_to_take(name: str) -> None:
     fault = FAULTS[name]
+    plan = from_json(list(SHORTEST[name]))
     with two_callers(name) as target:
-        ((each, broken),) = performed(target, from_json(list(SHORTEST[name])))
+        ((each, broken),) = performed(target, plan)
+        if fault.breaks not in broken:
+            # One time in a hundred is a round one, which might have been cut: it proves nothing.
+            ((each, broken),) = performed(target, plan)
     shown = [(e.method, e.intent, e.outcome) for e in each.history]
     assert fault.breaks in broken, shown
     assert set(broken) <= {fault.breaks, *fault.also}
