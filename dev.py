@@ -56,7 +56,9 @@ def install(extras: Iterable[str], *, check: bool) -> bool:
 
 
 def run(*command: str) -> int:
-    return subprocess.run([str(PYTHON), *command], cwd=HERE).returncode
+    # Tests start many processes, and each would compile everything anew.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run([str(PYTHON), *command], cwd=HERE, env=environment).returncode
 
 
 def main(arguments: list[str]) -> int:
