@@ -276,6 +276,17 @@ def raw(body: bytes) -> Edit:
     return lambda draft: draft.with_raw_body(body)
 
 
+@pytest.mark.parametrize("answer", [{"error": -32603, "status": 500}, SERVED])
+def test_an_odd_id_that_is_answered_as_any_unknown_one(answer: Answer) -> None:
+    plain = exchange("tasks/get", {"taskId": "none"}, intent="unknown-id", **answer)
+    assert judged("survives-bad-input", plain, odd(**answer)).verdict == "not-exercised"
+    # Where others are told what is wrong, or in another method, it is its oddness.
+    better = exchange("tasks/get", {"taskId": "none"}, intent="unknown-id", error=-32602)
+    assert judged("survives-bad-input", better, odd(**answer)).verdict == "fail"
+    other = exchange("tasks/cancel", {"taskId": "none"}, intent="unknown-id", **answer)
+    assert judged("survives-bad-input", other, odd(**answer)).verdict == "fail"
+
+
 BATCH: Answer = {"body": '[{"jsonrpc": "2.0", "id": 1, "result": {}}]'}
 TIMEOUT: Answer = {"fault": Fault("timeout", "nothing complete within 5 s")}
 

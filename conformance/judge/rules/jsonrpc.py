@@ -14,7 +14,14 @@ from conformance.judge.answers import (
 from conformance.judge.eras import older_revision_served
 from conformance.judge.expectations import expect_error, probes, unanswered
 from conformance.judge.lives import lives, may_have_expired
-from conformance.judge.observation import Observation, broken, holds, not_offered, unclear
+from conformance.judge.observation import (
+    BROKEN,
+    Observation,
+    broken,
+    holds,
+    not_offered,
+    unclear,
+)
 from conformance.judge.requests import is_careful, of_this_revision
 from conformance.judge.rule import IMPLIED, MUST, rule
 from conformance.specification.citations import core, sep, tasks
@@ -337,7 +344,7 @@ def _wanted(exchange: Exchange) -> str:
     "jsonrpc.survives-bad-input",
     IMPLIED,
     core("basic/index", "error-responses"),
-    after=("transport.answered", "negotiation.methods-served", "polling.unknown-id"),
+    after=("transport.answered", "negotiation.methods-served"),
 )
 def bad_input_is_answered(history: History) -> Iterator[Observation]:
     """Odd ids and ill-formed bodies get a JSON-RPC error.
@@ -356,8 +363,27 @@ def bad_input_is_answered(history: History) -> Iterator[Observation]:
             or (control.status or 0) >= 500
         ):
             yield unclear(shown, f"an ordinary request fared no better ({control.outcome})")
+            continue
+        observation = _survival(exchange, shown, history)
+        if observation.kind == BROKEN and _is_as_any_unknown_id(exchange, history):
+            # What is wrong with that, the rules on unknown ids tell.
+            yield unclear(shown, "an id that just does not exist is answered in the same way")
         else:
-            yield _survival(exchange, shown, history)
+            yield observation
+
+
+def _is_as_any_unknown_id(exchange: Exchange, history: History) -> bool:
+    """Whether what an odd id got has nothing to do with its being odd."""
+    plain = history.intended("unknown-id", method=exchange.method)
+    return (
+        exchange.intent == "odd-task-id"
+        and exchange.fault is None
+        and any(_kind_of_answer(each) == _kind_of_answer(exchange) for each in plain)
+    )
+
+
+def _kind_of_answer(exchange: Exchange) -> tuple[object, ...]:
+    return exchange.status, exchange.error_code, exchange.result is not None
 
 
 def _survival(exchange: Exchange, shown: tuple[Exchange, ...], history: History) -> Observation:

@@ -101,7 +101,7 @@ adopt(
     IMPLIED,
     core_2025("basic/index", "error-responses"),
     into=__package__,
-    after=("transport.answered", "negotiation.methods-served", "polling.unknown-id"),
+    after=("transport.answered", "negotiation.methods-served"),
 )
 
 adopt(
