@@ -367,18 +367,17 @@ def bad_input_is_answered(history: History) -> Iterator[Observation]:
         observation = _survival(exchange, shown, history)
         if observation.kind == BROKEN and _is_as_any_unknown_id(exchange, history):
             # What is wrong with that, the rules on unknown ids tell.
-            yield unclear(shown, "an id that just does not exist is answered in the same way")
+            yield unclear(shown, "any id that does not exist is answered in the same way")
         else:
             yield observation
 
 
 def _is_as_any_unknown_id(exchange: Exchange, history: History) -> bool:
-    """Whether what an odd id got has nothing to do with its being odd."""
+    """Whether what came has nothing to do with what was odd: a request about a task that does not
+    exist was answered so too."""
     plain = history.intended("unknown-id", method=exchange.method)
-    return (
-        exchange.intent == "odd-task-id"
-        and exchange.fault is None
-        and any(_kind_of_answer(each) == _kind_of_answer(exchange) for each in plain)
+    return exchange.fault is None and any(
+        _kind_of_answer(each) == _kind_of_answer(exchange) for each in plain
     )
 
 
