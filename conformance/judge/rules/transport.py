@@ -818,26 +818,34 @@ _PLAIN_ID = re.compile(r"[\w.~-]{1,200}", re.ASCII)
 
 
 def _is_own_refusal(exchange: Exchange, history: History) -> bool:
-    """An error status without JSON-RPC that no gateway sends: what is wrong with the request no
-    gateway knows, and the same was never refused in better words; or nothing stands before the
-    server, headers and body agree, and it is no page."""
-    if _only_the_server_refuses(exchange) and is_careful(exchange, history):
-        alike = history.intended(exchange.intent, method=exchange.method)
-        wordless = sum(e.fault is None and is_wordless(e) for e in alike)
-        in_words = any(json_rpc_responses(e) for e in alike)
-        others_in_words = any(
-            is_careful(e, history) and json_rpc_responses(e)
-            for e in history.of_method(str(exchange.method))
-        )
-        if is_wordless(exchange) and wordless > 1 and others_in_words and not in_words:
-            return True
+    """An error status without JSON-RPC that no gateway sends."""
+    return is_careful(exchange, history) and (
+        _is_so_each_time(exchange, history) or _is_no_page(exchange, history)
+    )
+
+
+def _is_so_each_time(exchange: Exchange, history: History) -> bool:
+    """What is wrong with the request no gateway knows, and the same was never refused in better
+    words, though others of its method are answered."""
+    if not _only_the_server_refuses(exchange) or not is_wordless(exchange):
+        return False
+    alike = history.intended(exchange.intent, method=exchange.method)
+    others = history.of_method(str(exchange.method))
+    return (
+        sum(e.fault is None and is_wordless(e) for e in alike) > 1
+        and not any(json_rpc_responses(e) for e in alike)
+        and any(is_careful(e, history) and json_rpc_responses(e) for e in others)
+    )
+
+
+def _is_no_page(exchange: Exchange, history: History) -> bool:
+    """Nothing stands before the server, and what came is no page."""
     return (
         history.circumstances.loopback
         and exchange.status in (400, 404, 500)
         and exchange.content_type in ("", "application/json")
         and exchange.request_header("Origin") is None
         and exchange.request_header(HEADER_SESSION) is None
-        and is_careful(exchange, history)
     )
 
 
