@@ -6,8 +6,9 @@ import pytest
 
 from conformance.judge.rule import catalogue
 from conformance.judge.unseen import missing_reason
+from conformance.judge.verdict import judge
 from conformance.wire.exchange import Exchange
-from tests.builders import creation, history
+from tests.builders import creation, exchange, history
 
 TOOL_ERROR = {"content": [{"type": "text", "text": "No more today."}], "isError": True}
 NOT_REACHED = "the run did not come to it"
@@ -72,3 +73,14 @@ def test_a_quick_run_may_do_more() -> None:
 def test_what_to_pass_comes_first(rule: str, words: str) -> None:
     seen = (creation(), refused(), refused(), refused())
     assert words in reason(*seen, rule=rule, permitted=("export",))
+
+
+def test_what_only_users_can_give_is_no_matter_of_what_is_wrong() -> None:
+    never_answered = exchange("tools/list", status=200)
+    judgement = judge(catalogue(), history(creation(), never_answered))
+    by_id = {verdict.rule.id: verdict for verdict in judgement.verdicts}
+    assert by_id["transport.answered"].violated
+    assert "transport.answered" in by_id["cancellation.acknowledged"].rule.after
+    assert by_id["cancellation.acknowledged"].cause == "transport.answered"
+    assert by_id["endurance.replicas"].cause is None
+    assert "--replica" in by_id["endurance.replicas"].reason

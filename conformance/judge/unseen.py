@@ -20,8 +20,19 @@ from conformance.wire.exchange import ORDINARY, Exchange
 from conformance.wire.history import History
 
 _NOT_REACHED = "the run did not come to it"
+_TO_GIVE = {
+    IDENTITIES: "it needs a second caller: pass --other-header 'Authorization: Bearer …'",
+    REPLICAS: "it needs more than one URL of the same service: pass --replica URL",
+    RESTART: "it needs the server to be restarted: pass --restart-command COMMAND",
+}
 # A server may refuse one call for reasons of its own.
 _MANY_REFUSALS = 3
+
+
+def is_for_users_to_give(reason: str) -> bool:
+    """Whether nothing was observed for want of what only whoever runs the suite can give: whatever
+    else is wrong with the server, that it is not judged has this reason."""
+    return reason in _TO_GIVE.values()
 
 
 def missing_reason(rule: Rule, history: History) -> str:
@@ -31,11 +42,11 @@ def missing_reason(rule: Rule, history: History) -> str:
         return "the recorded traffic shows nothing of it: `run` would ask the server"
     for need in rule.needs:
         if need == IDENTITIES and len(given.callers) < 2:
-            return "it needs a second caller: pass --other-header 'Authorization: Bearer …'"
+            return _TO_GIVE[IDENTITIES]
         if need == REPLICAS and given.replicas < 2:
-            return "it needs more than one URL of the same service: pass --replica URL"
+            return _TO_GIVE[REPLICAS]
         if need == RESTART and not given.restart:
-            return "it needs the server to be restarted: pass --restart-command COMMAND"
+            return _TO_GIVE[RESTART]
         if need == NEWER:
             return "it needs a server that also speaks 2026-07-28"
         if need == WITHOUT_TASKS:

@@ -11,7 +11,7 @@ from conformance.judge.fingerprint import Fingerprint, fingerprint_of
 from conformance.judge.observation import BROKEN, HOLDS, NOT_OFFERED, UNCLEAR, Observation
 from conformance.judge.passing import may_be_passing
 from conformance.judge.rule import Rule
-from conformance.judge.unseen import missing_reason
+from conformance.judge.unseen import is_for_users_to_give, missing_reason
 from conformance.wire.history import History
 
 PASS = "pass"
@@ -127,6 +127,8 @@ def conclude(alone: Mapping[str, Verdict], fingerprint: Fingerprint | None = Non
         settled = _as_one_finding(settled, fingerprint, blocked_by)
     for rule_id, verdict in list(settled.items()):
         if verdict.verdict in (PASS, NOT_APPLICABLE) or rule_id in blocked_by:
+            continue
+        if is_for_users_to_give(verdict.reason):
             continue
         cause = _violated_before(verdict.rule, alone)
         if cause is not None:
