@@ -8,7 +8,7 @@ import pytest
 
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import FAIL, NOT_EXERCISED, PASS, WARN, Verdict, verdict_of
-from conformance.wire.exchange import Exchange, Fault, JsonObject
+from conformance.wire.exchange import ORDINARY, Exchange, Fault, JsonObject
 from tests.builders import (
     CALL_RESULT,
     QUESTION,
@@ -150,6 +150,15 @@ class TestDurable:
         verdict = judged(self.rule, creation("t"), self.read(error=-32602))
         assert verdict.verdict == FAIL
         assert len(verdict.evidence[0].exchanges) == 2
+
+    @pytest.mark.parametrize("intent", ["read-at-once", ORDINARY])
+    def test_an_answer_that_comes_after_minutes_says_nothing(self, intent: str) -> None:
+        """A machine was asleep meanwhile, and the task has come and gone."""
+        made = creation("t", result=handle("t", ttlMs=None), started=1.0)
+        late = self.read(error=-32602, intent=intent, started=1.2, ended=300.0)
+        assert judged(self.rule, made, late).verdict == NOT_EXERCISED
+        soon = self.read(error=-32602, intent=intent, started=1.2, ended=1.3)
+        assert judged(self.rule, made, soon).verdict == FAIL
 
     def test_what_the_server_says_of_unknown_ids_fails(self) -> None:
         unknown = exchange("tasks/get", {"taskId": "x"}, error=-32001, intent="unknown-id")

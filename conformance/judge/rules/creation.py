@@ -126,6 +126,8 @@ def handle_means_readable(history: History) -> Iterator[Observation]:
 
 # A read so soon after the handle, and no earlier one, shows whether the task was ever there.
 _SOON_SECONDS = 1.0
+# And so soon its answer has to come.
+_AWAITED_SECONDS = 10.0
 
 
 def _is_missed(life: Life, read: Exchange) -> bool:
@@ -157,6 +159,9 @@ def _readable(creation: Exchange, life: Life, read: Exchange, history: History) 
         return unclear(pair, "the time of the task may have been over by then")
     if _had_ended(life, read):
         return unclear(pair, "the task had ended by then, and may have been forgotten")
+    if read.ended - life.creation_ended > _AWAITED_SECONDS:
+        # A machine may be asleep for minutes, and a task may tell at its end how long it is kept.
+        return unclear(pair, "the answer came so late that the task may have come and gone")
     where = " on another replica" if read.replica != creation.replica else ""
     return broken(
         pair,
