@@ -164,7 +164,7 @@ def about(method: str, *task_ids: str, **answer: Any) -> list[Exchange]:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("answer", [{"error": -32603}, PAGE])
-def test_a_method_that_fails_whatever_is_about(method: str, answer: Any) -> None:
+def test_a_method_that_fails_whatever_is_asked(method: str, answer: Any) -> None:
     made = [discovery(), creation("task-1"), creation("task-2")]
     if method == "tasks/update":
         made += [reading(each, "input_required") for each in ("task-1", "task-2")]

@@ -688,10 +688,11 @@ def test_a_page_or_silence_may_be_an_accident(answer: Answer) -> None:
     assert judged("answered", *unknown(answer)).verdict == "pass"
     # Another of the kind was refused as it should be.
     assert judged("answered", *unknown(answer, {"error": -32602}, answer)).verdict == "pass"
-    # An id that looks like an attack is refused by those who look for one.
-    odd = unknown(answer, answer, task_id="../../etc/passwd")
-    if answer is NOT_FOUND:
-        assert judged("answered", *odd).verdict == "pass"
+
+
+def test_an_id_like_an_attack_is_refused_by_those_who_look_for_one() -> None:
+    odd = unknown(NOT_FOUND, NOT_FOUND, task_id="../../etc/passwd")
+    assert judged("answered", *odd).verdict == "pass"
 
 
 @pytest.mark.parametrize("answer", [BUSY, STRANGER, PAGE, {**NOT_FOUND, "status": 403}])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from conformance.judge.observation import BROKEN, Observation, unclear
+from conformance.judge.observation import BROKEN, Observation, broken, unclear
 from conformance.specification.states import CANCELLED, FAILED
+from conformance.wire.exchange import Exchange
 
 # So many others that completed make it unlikely that one fails by chance.
 NO_CHANCE = 3
@@ -42,6 +43,14 @@ def if_more_than_one(found: Sequence[Observation], why_not: str) -> Iterator[Obs
         yield from found
     else:
         yield from (unclear(one.exchanges, why_not) for one in found)
+
+
+def without_a_word(exchanges: Sequence[Exchange], what: str, expected: str) -> Observation:
+    """That the last of these exchanges was answered without JSON-RPC, one of several; ``what`` is
+    what the server should do."""
+    outcome = exchanges[-1].outcome
+    note = f"{what}: there was {outcome}, each time"
+    return broken(exchanges, note, expected=expected, found=outcome)
 
 
 def where_none_was_served(

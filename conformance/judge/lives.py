@@ -105,6 +105,11 @@ class Life:
         """The last sighting that had come when an exchange began."""
         return next((s for s in reversed(self.sightings) if s.ended <= exchange.started), None)
 
+    def status_before(self, exchange: Exchange) -> str:
+        """The status the task was last seen in when an exchange began; empty where it was not."""
+        seen = self.last_seen_before(exchange)
+        return str(seen.status) if seen is not None else ""
+
     def with_creation(self, *exchanges: Exchange) -> tuple[Exchange, ...]:
         """The exchanges, after the one that made the task: evidence that begins there."""
         return exchanges if self.creation is None else (self.creation, *exchanges)

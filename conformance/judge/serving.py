@@ -36,8 +36,7 @@ def _has_no_reason_to_fail(exchange: Exchange, history: History) -> bool:
     life = lives(history).get(str(exchange.task_id))
     if life is None or exchange.method != TASKS_UPDATE:
         return life is not None
-    seen = life.last_seen_before(exchange)
-    return seen is not None and seen.status == INPUT_REQUIRED
+    return life.status_before(exchange) == INPUT_REQUIRED
 
 
 def _is_failure(exchange: Exchange) -> bool:

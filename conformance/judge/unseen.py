@@ -40,13 +40,14 @@ def missing_reason(rule: Rule, history: History) -> str:
     given = history.circumstances
     if given.recorded:
         return "the recorded traffic shows nothing of it: `run` would ask the server"
+    not_given = {
+        IDENTITIES: len(given.callers) < 2,
+        REPLICAS: given.replicas < 2,
+        RESTART: not given.restart,
+    }
     for need in rule.needs:
-        if need == IDENTITIES and len(given.callers) < 2:
-            return _TO_GIVE[IDENTITIES]
-        if need == REPLICAS and given.replicas < 2:
-            return _TO_GIVE[REPLICAS]
-        if need == RESTART and not given.restart:
-            return _TO_GIVE[RESTART]
+        if not_given.get(need):
+            return _TO_GIVE[need]
         if need == NEWER:
             return "it needs a server that also speaks 2026-07-28"
         if need == WITHOUT_TASKS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.accidents import where_none_was_served
+from conformance.judge.accidents import where_none_was_served, without_a_word
 from conformance.judge.answers import may_be_unread
 from conformance.judge.effects import cancelled_unasked
 from conformance.judge.expectations import (
@@ -45,6 +45,7 @@ _MEMBERS_OF_A_TASK = (
     "error",
     "inputRequests",
 )
+_ACKNOWLEDGE = "answer tasks/cancel with an empty result"
 # So many other requests, answered in a row meanwhile, say that the server is not just busy.
 _QUICK_ANSWERS = 3
 
@@ -154,13 +155,13 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
             continue  # and about one of several that came together
         hindrance = refused_beforehand(cancel)
         proof = _lived_on(life, cancel)
-        seen = life.last_seen_before(cancel)
-        status = str(seen.status) if seen is not None else ""
+        status = life.status_before(cancel)
         if cancel.result is not None and _was_live(history, life, cancel):
             acknowledged.append(status)
             yield holds((life.creation, cancel))
         elif is_wordless(cancel) and not may_have_expired(life, cancel.ended):
-            found = _unanswered(life.with_creation(cancel))
+            evidence = life.with_creation(cancel)
+            found = without_a_word(evidence, _ACKNOWLEDGE, "an empty result")
             wordless.setdefault(status, []).append(found)
         elif hindrance:
             yield unclear((life.creation, cancel), hindrance)
@@ -176,16 +177,6 @@ def live_task_is_acknowledged(history: History) -> Iterator[Observation]:
             )
 
     yield from where_none_was_served(wordless, acknowledged)
-
-
-def _unanswered(exchanges: tuple[Exchange, ...]) -> Observation:
-    outcome = exchanges[-1].outcome
-    return broken(
-        exchanges,
-        f"answer tasks/cancel with an empty result: there was {outcome}, each time",
-        expected="an empty result",
-        found=outcome,
-    )
 
 
 @rule("cancellation.ack-empty", MUST, tasks("task-cancellation"), needs=(TASK,))

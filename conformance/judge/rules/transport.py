@@ -731,11 +731,11 @@ def _answer(exchange: Exchange, history: History) -> Iterator[Observation]:
             found=exchange.outcome,
         )
     elif _is_own_refusal(exchange, history):
+        case = _ONLY_THE_SERVER_KNOWS.get(exchange.intent, "")
         yield broken(
             exchange,
-            f"put a JSON-RPC error into the body of HTTP {exchange.status}"
-            f"{_CASES.get(exchange.intent, '')}: the request was well formed, and its sender cannot"
-            " tell what was wrong with it",
+            f"put a JSON-RPC error into the body of HTTP {exchange.status}{case}: the request was"
+            " well formed, and its sender cannot tell what was wrong with it",
             expected="a JSON-RPC error",
             found=exchange.outcome,
         )
@@ -807,8 +807,8 @@ def _only_the_server_refuses(exchange: Exchange) -> bool:
     )
 
 
-_ONLY_THE_SERVER_KNOWS = ("unknown-id", "derived-id", "after-ttl", "undeclared")
-_CASES = {
+# What only the server can know of a request, and how it is told of.
+_ONLY_THE_SERVER_KNOWS = {
     "unknown-id": ", for a task that does not exist",
     "derived-id": ", for a task that does not exist",
     "after-ttl": ", for a task whose time is over",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.accidents import where_none_was_served
+from conformance.judge.accidents import where_none_was_served, without_a_word
 from conformance.judge.expectations import (
     expect_error,
     is_wordless,
@@ -37,9 +37,8 @@ from conformance.wire.history import History
 
 _CANCELLATION = "task-cancellation"
 _ENDED = "ended"
-_REFUSE_ENDED = (
-    f"refuse tasks/cancel of a task that has ended with error {code_words(INVALID_PARAMS)}"
-)
+_REFUSAL = f"error {code_words(INVALID_PARAMS)}"
+_REFUSE_ENDED = f"refuse tasks/cancel of a task that has ended with {_REFUSAL}"
 _TOLD_ELSEWHERE = ("/status", "/createdAt", "/lastUpdatedAt", "/ttl", "/pollInterval")
 
 
@@ -79,13 +78,14 @@ def answer_is_the_task(history: History) -> Iterator[Observation]:
     wordless: dict[str, list[Observation]] = {}
     served: list[str] = []
     for life, cancel in _cancels(history):
-        seen = life.last_seen_before(cancel)
-        status = str(seen.status) if seen is not None else ""
+        status = life.status_before(cancel)
         if _known_to_have_ended(life, cancel):
             continue  # it is to be refused, which cancellation.terminal-refused tells
         if cancel.result is None:
             if is_wordless(cancel) and not may_be_deleted(life, cancel.started):
-                wordless.setdefault(status, []).append(_without_a_word(life, cancel))
+                evidence = life.with_creation(cancel)
+                found = without_a_word(evidence, "answer tasks/cancel with the task", "the task")
+                wordless.setdefault(status, []).append(found)
             continue
         served.append(status)
         wrong = [
@@ -107,15 +107,6 @@ def answer_is_the_task(history: History) -> Iterator[Observation]:
             yield holds(cancel)
         yield from problems_told(cancel, wrong, "the answer of tasks/cancel is not valid")
     yield from where_none_was_served(wordless, served)
-
-
-def _without_a_word(life: Life, cancel: Exchange) -> Observation:
-    return broken(
-        life.with_creation(cancel),
-        f"answer tasks/cancel with the task: there was {cancel.outcome}, each time",
-        expected="the task",
-        found=cancel.outcome,
-    )
 
 
 @rule(
@@ -260,14 +251,8 @@ def ended_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
         if not _known_to_have_ended(life, cancel) or may_have_expired(life, cancel.ended):
             continue
         if is_wordless(cancel):
-            wordless.append(
-                broken(
-                    life.with_creation(cancel),
-                    f"{_REFUSE_ENDED}: there was {cancel.outcome}, each time",
-                    expected=f"error {code_words(INVALID_PARAMS)}",
-                    found=cancel.outcome,
-                )
-            )
+            evidence = life.with_creation(cancel)
+            wordless.append(without_a_word(evidence, _REFUSE_ENDED, _REFUSAL))
             continue
         observation = expect_error(cancel, INVALID_PARAMS, _REFUSE_ENDED)
         refused_in_words = refused_in_words or observation.kind == HOLDS

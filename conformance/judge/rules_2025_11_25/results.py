@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.accidents import where_none_was_served
+from conformance.judge.accidents import where_none_was_served, without_a_word
 from conformance.judge.expectations import (
     is_wordless,
     problems_told,
@@ -99,7 +99,9 @@ def ended_tasks_have_their_result(history: History) -> Iterator[Observation]:
             yield holds(pair)
         elif is_wordless(exchange) and not _timed_out(exchange):
             # Where no answer comes at all, results.released-at-end tells.
-            wordless.setdefault(str(end.status), []).append(_without_a_word(end.status, pair))
+            what = f"return the result of a {end.status} task from tasks/result"
+            found_so = without_a_word(pair, what, "the result of the call, or its error")
+            wordless.setdefault(str(end.status), []).append(found_so)
         elif exchange.error is None or unanswered(exchange):
             yield unclear(pair, unanswered(exchange) or exchange.outcome)
         elif _returned_before(history, life, exchange):
@@ -137,14 +139,9 @@ def _timed_out(exchange: Exchange) -> bool:
     return exchange.fault is not None and exchange.fault.kind == "timeout"
 
 
-def _without_a_word(status: object, exchanges: tuple[Exchange, ...]) -> Observation:
-    found = exchanges[-1].outcome
-    return broken(
-        exchanges,
-        f"return the result of a {status} task from tasks/result: there was {found}, each time",
-        expected="the result of the call, or its error",
-        found=found,
-    )
+def _given_up(exchange: Exchange) -> bool:
+    """Whether the suite stopped waiting for it."""
+    return _timed_out(exchange) or (exchange.seen is not None and exchange.seen.cut)
 
 
 def _returned_before(history: History, life: Life, exchange: Exchange) -> bool:
@@ -307,7 +304,7 @@ def result_comes_with_the_end(history: History) -> Iterator[Observation]:
                 continue
             if exchange.response is not None or _may_be_gone(life, exchange):
                 continue
-            given_up = _timed_out(exchange) or (exchange.seen is not None and exchange.seen.cut)
+            given_up = _given_up(exchange)
             waited = exchange.ended - max(end.ended, exchange.started)
             if given_up and waited >= _OPEN_TOO_LONG_SECONDS:
                 yield broken(
@@ -391,11 +388,8 @@ def unknown_id_has_no_result(history: History) -> Iterator[Observation]:
 
 def _waits(history: History, probe: Exchange) -> bool:
     """Whether a request was held open in vain while others were answered."""
-    given_up = (probe.fault is not None and probe.fault.kind == "timeout") or (
-        probe.seen is not None and probe.seen.cut
-    )
     return (
-        given_up
+        _given_up(probe)
         and probe.response is None
         and probe.certainly_took >= _OPEN_TOO_LONG_SECONDS
         and any(
