@@ -704,6 +704,9 @@ def test_pages_for_everything_are_another_matter() -> None:
     asked = unknown(NOT_FOUND, NOT_FOUND)[2:]
     read = exchange("tasks/get", {"taskId": "task-1"}, **NOT_FOUND)
     assert judged("answered", creation("task-1"), read, *asked).verdict == "pass"
+    # Who is turned away in JSON-RPC was not served by the method.
+    stranger = exchange("tasks/get", {"taskId": "task-1"}, error=-32600, status=401)
+    assert judged("answered", creation("task-1"), read, stranger, *asked).verdict == "pass"
 
 
 def test_undeclared_requests_are_a_page_each_time() -> None:

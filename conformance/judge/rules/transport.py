@@ -834,7 +834,7 @@ def _is_so_each_time(exchange: Exchange, history: History) -> bool:
     return (
         sum(e.fault is None and is_wordless(e) for e in alike) > 1
         and not any(json_rpc_responses(e) for e in alike)
-        and any(is_careful(e, history) and json_rpc_responses(e) for e in others)
+        and any(is_careful(e, history) and not unanswered(e) for e in others)
     )
 
 
