@@ -463,6 +463,30 @@ def test_another_end_fails(end: JsonObject) -> None:
     assert judged(AGREE, creation(started=1.0), stream, *reads).verdict == "fail"
 
 
+def test_an_end_that_changes_is_rightly_told_to_change() -> None:
+    stream = heard(told(status="completed"), told(status="failed"), started=2.0, until=5.0)
+    found = (creation(started=1.0), stream, reading("task-1", "failed", started=6.0))
+    assert judged(AGREE, *found).verdict == "not-exercised"
+
+
+def test_what_is_asked_after_an_end_was_told_may_change_it() -> None:
+    stream = heard(told(status="completed"), started=2.0, until=4.0)
+    cancel = exchange("tasks/cancel", {"taskId": "task-1"}, started=4.5)
+    failed = reading("task-1", "failed", started=6.0)
+    made = creation(started=1.0)
+    assert judged(AGREE, made, stream, cancel, failed).verdict == "not-exercised"
+    assert judged(AGREE, made, stream, failed).verdict == "fail"
+
+
+def test_an_end_that_was_read_before_another_was_told_proves_nothing() -> None:
+    stream = heard(told(status="failed"), started=2.0, until=5.0)
+    before = reading("task-1", "completed", started=3.0)
+    found = (creation(started=1.0), stream, before)
+    assert judged(AGREE, *found).verdict == "not-exercised"
+    after = reading("task-1", "completed", started=6.0)
+    assert judged(AGREE, *found, after).verdict == "fail"
+
+
 def test_a_payload_that_varies_may_vary_when_it_is_told() -> None:
     other: JsonObject = {"content": [], "structuredContent": {"signed": 2}}
     stream = heard(told(status="completed", result={"content": []}), started=2.0, until=4.0)

@@ -421,6 +421,11 @@ def test_foreign_looks_otherwise(method: str, foreign: dict[str, Any]) -> None:
     assert compared(method, foreign, {"error": UNKNOWN}).verdict == "warn"
 
 
+@pytest.mark.parametrize("wrong", [{"result": ACK}, {"error": -32603}, {"status": 404}])
+def test_unknown_ids_that_are_served_wrongly_are_told_by_others(wrong: dict[str, Any]) -> None:
+    assert compared("tasks/cancel", {"error": UNKNOWN}, wrong).verdict == "not-exercised"
+
+
 @pytest.mark.parametrize(
     "texts",
     [

@@ -19,6 +19,7 @@ from conformance.judge.times import moment_of
 from conformance.specification.citations import sep, tasks
 from conformance.specification.names import (
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     LISTEN,
     TASK_NOTIFICATION,
     TASKS_CANCEL,
@@ -352,6 +353,9 @@ def foreign_looks_like_unknown(history: History) -> Iterator[Observation]:
             yield unclear(unknown, "unknown ids are not answered alike themselves")
         elif alike and len({answer.task_id for answer in unknown}) < 2:
             yield unclear((unknown[0], foreign), "such messages may differ by themselves")
+        elif any(answer.error_code != INVALID_PARAMS for answer in unknown):
+            # Other rules tell that; who mends it may have mended this.
+            yield unclear((unknown[0], foreign), "unknown ids are not refused as they are to be")
         else:
             yield broken(
                 (unknown[0], foreign),
