@@ -686,7 +686,52 @@ def test_an_answer_that_was_served_moves_the_task() -> None:
     assert judged(UPDATE, *before, refused, served, after).verdict == "pass"
 
 
+def mislabelled(method: str) -> Exchange:
+    """Another request that is refused, and may have had an effect all the same."""
+    params: JsonObject = {"taskId": "task-1"}
+    if method == "tasks/update":
+        params["inputResponses"] = {"question-1": {"roots": []}}
+    return exchange(method, params, intent="mcp-name-differs", error=-32020)
+
+
+def test_another_refused_answer_may_have_moved_the_task() -> None:
+    found = [*left_alone(), *waiting(), mislabelled("tasks/update")]
+    found = [*found, asked("tasks/update", "task-1"), reading(status="completed")]
+    assert judged(UPDATE, *found).verdict == "pass"
+    found = [*left_alone(), *waiting(), asked("tasks/update", "task-1")]
+    found = [*found, mislabelled("tasks/update"), reading(status="completed")]
+    assert judged(UPDATE, *found).verdict == "pass"
+
+
+def test_what_was_seen_to_do_nothing_did_not_move_the_task() -> None:
+    found = [*left_alone(), *waiting(), mislabelled("tasks/update")]
+    found = [*found, reading(status="input_required", members=WAITING)]
+    found = [*found, asked("tasks/update", "task-1"), reading(status="completed")]
+    assert judged(UPDATE, *found).verdict == "fail"
+
+
+def test_a_task_that_waits_after_two_refusals_was_moved_by_neither() -> None:
+    found = [*waiting(), asked("tasks/update", "task-1"), mislabelled("tasks/update")]
+    found = [*found, reading(status="input_required", members=WAITING)]
+    assert judged(UPDATE, *found).observations == 2
+
+
 CANCEL = "negotiation.cancel-requires-declaration"
+
+
+def test_another_refused_cancel_may_have_cancelled_the_task() -> None:
+    found = [discovery(), creation(), mislabelled("tasks/cancel")]
+    found = [*found, asked("tasks/cancel", "task-1"), reading(status="cancelled")]
+    assert judged(CANCEL, *found).verdict == "pass"
+    found = [discovery(), creation(), asked("tasks/cancel", "task-1")]
+    found = [*found, mislabelled("tasks/cancel"), reading(status="cancelled")]
+    assert judged(CANCEL, *found).verdict == "pass"
+
+
+def test_what_was_seen_to_cancel_nothing_did_not_cancel_the_task() -> None:
+    found = [discovery(), creation(), mislabelled("tasks/cancel"), reading()]
+    found = [*found, asked("tasks/cancel", "task-1"), reading(status="cancelled")]
+    assert judged(CANCEL, *found).verdict == "fail"
 
 
 def test_a_refused_cancel_does_nothing() -> None:

@@ -36,18 +36,24 @@ def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
     keys = set(answered) if isinstance(answered, dict) else set()
     if not keys or not keys <= _open_keys_before(life, probe):
         return None
-    until = _first_to_count([*life.updates, *life.cancels], probe)
+    others = [r for r in (*life.updates, *life.cancels) if r is not probe]
+    # What was refused may have done something all the same: what moved after it may be its doing,
+    # but a task that waits after it shows that neither had an effect.
+    until = _first_after(probe, [r for r in others if r.error is None])
+    surely_until = _first_after(probe, others)
     unmoved: Effect | None = None
     for sighting in _reads_after(life, probe):
         if sighting.ended > until:
             break
-        if sighting.status in (WORKING, COMPLETED):
-            return None if moved_by_itself(life, sighting) else Effect(True, sighting)
-        if sighting.status == INPUT_REQUIRED:
-            if keys <= _open_keys(sighting):
-                unmoved = Effect(False, sighting)
-            elif not _still_asked(life, probe, sighting, keys):
-                return None if moved_by_itself(life, sighting) else Effect(True, sighting)
+        still = sighting.status == INPUT_REQUIRED and keys <= _open_keys(sighting)
+        if still:
+            unmoved = Effect(False, sighting)
+        elif sighting.status in (WORKING, COMPLETED) or (
+            sighting.status == INPUT_REQUIRED and not _still_asked(life, probe, sighting, keys)
+        ):
+            if sighting.ended > surely_until or moved_by_itself(life, sighting):
+                return None
+            return Effect(True, sighting)
     return unmoved
 
 
@@ -68,11 +74,16 @@ def _open_keys(sighting: Sighting) -> set[str]:
 
 def _open_keys_before(life: Life, probe: Exchange) -> set[str]:
     """What was open when the task was last read before the probe, and had not been answered
-    by then: an answer may take effect later than it is acknowledged."""
+    by then: an answer may take effect later than it is acknowledged, and one that was refused
+    after that read may have had one."""
     before = [s for s in life.seen_by_reading() if s.ended <= probe.started]
-    found = _open_keys(before[-1]) if before else set()
+    if not before:
+        return set()
+    found = _open_keys(before[-1])
     for request in (*life.updates, *life.cancels):
-        if request is probe or request.error is not None or request.started >= probe.started:
+        if request is probe or request.started >= probe.started:
+            continue
+        if request.error is not None and request.ended <= before[-1].began:
             continue
         responses = request.params.get("inputResponses")
         found -= set(responses) if isinstance(responses, dict) else found
@@ -83,18 +94,26 @@ def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
     """Whether a cancel ended the task.
 
     ``None`` where the end was not seen, where it had come before, or where it may have another
-    reason: another cancel that was not refused, or a server that itself cancels such tasks.
+    reason: another cancel, unless it was refused and the task was seen to live after it, or a
+    server that itself cancels such tasks.
     """
     end = life.first_terminal
     if end is None or end.began < probe.ended:
         return None
     if end.status == CANCELLED and any(
-        c is not probe and c.error is None and c.started < end.ended for c in life.cancels
+        c is not probe and c.started < end.ended and not _did_nothing(life, c) for c in life.cancels
     ):
         return None
     if end.status == CANCELLED and cancelled_unasked(life):
         return None
     return Effect(end.status == CANCELLED, end)
+
+
+def _did_nothing(life: Life, cancel: Exchange) -> bool:
+    """Whether a cancel was refused, and the task seen to live after it."""
+    return cancel.error is not None and any(
+        not seen.terminal and seen.began >= cancel.ended for seen in life.seen_by_reading()
+    )
 
 
 def cancelled_unasked(life: Life, *, but: Collection[str] = ()) -> bool:
@@ -207,14 +226,10 @@ def _may_have_moved(request: Exchange, waiting: Sighting, moved: Sighting) -> bo
     return request.started < moved.ended and not refused_before
 
 
-def _first_to_count(requests: Sequence[Exchange], probe: Exchange) -> float:
-    """When the first further request began that was not refused; infinity where there is none."""
-    others = (
-        r.started
-        for r in requests
-        if r is not probe and r.error is None and r.ended > probe.started
-    )
-    return min(others, default=float("inf"))
+def _first_after(probe: Exchange, requests: Sequence[Exchange]) -> float:
+    """When the first of some requests that had not ended before the probe began; infinity where
+    there is none."""
+    return min((r.started for r in requests if r.ended > probe.started), default=float("inf"))
 
 
 def _reads_after(life: Life, probe: Exchange) -> list[Sighting]:

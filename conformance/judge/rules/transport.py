@@ -436,7 +436,7 @@ def unknown_version_is_told(history: History) -> Iterator[Observation]:
     "transport.header-mismatch-code",
     MUST,
     core(_HTTP, "server-validation"),
-    after=("jsonrpc.error-shape",),
+    after=("jsonrpc.error-shape", "transport.mcp-name-accepted"),
 )
 def header_mismatch_has_its_code(history: History) -> Iterator[Observation]:
     """Requests that are refused for their headers are answered with HTTP 400 and -32020.
