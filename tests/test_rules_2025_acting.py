@@ -255,6 +255,13 @@ class TestCancelled:
         absent = handshake(capabilities=CALLS_ONLY)
         assert judged(rule, absent, creation(), cancel(error=-32601)).verdict == NOT_APPLICABLE
 
+    def test_one_whose_time_is_over_may_be_unknown(self) -> None:
+        """Then to acknowledge it is wrong for another reason."""
+        rule = "cancellation.answers-with-task"
+        brief = creation(members={"ttl": 1000})
+        late = cancel(result={}, started=brief.ended + 60)
+        assert judged(rule, handshake(), brief, late).verdict == NOT_EXERCISED
+
     def test_it_is_answered_in_words(self) -> None:
         rule = "cancellation.answers-with-task"
         page: dict[str, Any] = {"result": None, "body": "<html>", "http_status": 500}

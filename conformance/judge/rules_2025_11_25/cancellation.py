@@ -81,6 +81,8 @@ def answer_is_the_task(history: History) -> Iterator[Observation]:
         status = life.status_before(cancel)
         if _known_to_have_ended(life, cancel):
             continue  # it is to be refused, which cancellation.terminal-refused tells
+        if may_have_expired(life, cancel.started):
+            continue  # so it may be to be refused as unknown
         if cancel.result is None:
             if is_wordless(cancel) and not may_be_deleted(life, cancel.started):
                 evidence = life.with_creation(cancel)
@@ -232,7 +234,12 @@ def cancelled_stays_cancelled(history: History) -> Iterator[Observation]:
     MUST,
     tasks_2025(_CANCELLATION),
     needs=(TASK,),
-    after=("negotiation.methods-served", "lifecycle.known-status"),
+    after=(
+        "negotiation.methods-served",
+        "lifecycle.known-status",
+        "cancellation.effective",
+        "cancellation.stays-cancelled",
+    ),
 )
 def ended_task_cannot_be_cancelled(history: History) -> Iterator[Observation]:
     """tasks/cancel of an ended task is refused with -32602.

@@ -181,6 +181,7 @@ def questions_are_valid(history: History) -> Iterator[Observation]:
     MUST,
     core_2025("basic/lifecycle", "operation"),
     needs=(INPUT,),
+    after=("creation.unique-ids",),
 )
 def only_what_was_declared_is_asked(history: History) -> Iterator[Observation]:
     """A server asks only what the client declared in the handshake that it can answer."""

@@ -101,7 +101,7 @@ adopt(
     IMPLIED,
     core_2025("basic/index", "error-responses"),
     into=__package__,
-    after=("transport.answered", "negotiation.methods-served"),
+    after=("transport.answered", "negotiation.methods-served", "jsonrpc.unknown-method"),
 )
 
 adopt(

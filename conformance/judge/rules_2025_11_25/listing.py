@@ -35,7 +35,7 @@ def _not_offered(history: History) -> Observation | None:
     return not_offered("the server does not offer tasks/list", handshake)
 
 
-@rule("listing.shape", MUST, tasks_2025("listing-tasks"))
+@rule("listing.shape", MUST, tasks_2025("listing-tasks"), after=("creation.id-is-string",))
 def list_has_its_shape(history: History) -> Iterator[Observation]:
     """tasks/list answers with an array of tasks; nextCursor, where it is present, is a string.
 
@@ -190,7 +190,12 @@ def unknown_cursor_is_invalid_params(history: History) -> Iterator[Observation]:
     IMPLIED,
     tasks_2025("listing-tasks"),
     needs=(TASK,),
-    after=("listing.shape", "lifecycle.legal-transitions", "polling.timestamps"),
+    after=(
+        "listing.shape",
+        "lifecycle.legal-transitions",
+        "polling.timestamps",
+        "polling.created-at-constant",
+    ),
 )
 def list_agrees_with_get(history: History) -> Iterator[Observation]:
     """An ended task is listed as tasks/get shows it: the same status and createdAt."""

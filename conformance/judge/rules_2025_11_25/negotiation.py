@@ -180,7 +180,13 @@ def _ready(history: History) -> dict[str, Exchange]:
 # ---- what is declared ----------------------------------------------------------------------
 
 
-@rule("negotiation.advertised", MUST, tasks_2025("capabilities"), needs=(TASK,))
+@rule(
+    "negotiation.advertised",
+    MUST,
+    tasks_2025("capabilities"),
+    needs=(TASK,),
+    after=("negotiation.handshake",),
+)
 def tasks_are_declared(history: History) -> Iterator[Observation]:
     """A server that makes tasks declares `tasks.requests.tools.call`."""
     for call in calls_as_tasks(history):

@@ -32,7 +32,12 @@ def _none_told(history: History) -> Observation | None:
     return None if listened is None else not_offered("no status was notified", listened)
 
 
-@rule("notifications.full-task", IMPLIED, tasks_2025("task-status-notification"))
+@rule(
+    "notifications.full-task",
+    IMPLIED,
+    tasks_2025("task-status-notification"),
+    after=("creation.id-is-string", "polling.durations"),
+)
 def notification_carries_the_task(history: History) -> Iterator[Observation]:
     """A status notification carries the full task."""
     absent = _none_told(history)

@@ -79,6 +79,7 @@ def _tells_how_long(life: Life) -> bool:
         "transport.answered",
         "lifecycle.known-status",
         "outcome.protocol-error-fails",
+        "expiry.not-before-ttl",
     ),
 )
 def ended_tasks_have_their_result(history: History) -> Iterator[Observation]:
