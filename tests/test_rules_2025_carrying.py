@@ -326,6 +326,23 @@ class TestSecurity:
         alone = judged(rule, creation(), send(error=-32602, **foreign))
         assert alone.verdict == NOT_EXERCISED
 
+    @pytest.mark.parametrize("rule", ["security.foreign-result", "security.foreign-cancel"])
+    def test_what_everybody_gets_for_any_id_gives_nothing_away(self, rule: str) -> None:
+        send: Any = {"result": fetch, "cancel": cancel}[rule.rpartition("-")[2]]
+        other: dict[str, Any] = {"caller": "second", "session": "two"}
+        before = [creation(started=0.5), self.admitted()]
+        before.append(send(result={"_meta": {}}, intent="foreign", **other))
+        unknown = send("u", result={"_meta": {}}, intent="foreign-unknown", **other)
+        assert judged(rule, *before, unknown).verdict == NOT_EXERCISED
+        refused = send("u", error=-32602, intent="foreign-unknown", **other)
+        assert judged(rule, *before, refused).verdict == FAIL
+
+    def test_a_cancellation_that_is_served_to_anybody_may_have_an_effect(self) -> None:
+        other: dict[str, Any] = {"caller": "second", "session": "two", "result": {}}
+        found = [creation(started=0.5), self.admitted(), cancel(intent="foreign", **other)]
+        found += [cancel("u", intent="foreign-unknown", **other), reading(status="cancelled")]
+        assert judged("security.foreign-cancel", *found).verdict == FAIL
+
     def test_a_refused_cancellation_has_no_effect(self) -> None:
         rule = "security.foreign-cancel"
         foreign = cancel(error=-32602, caller="second", session="two", intent="foreign")

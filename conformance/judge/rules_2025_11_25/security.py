@@ -50,6 +50,18 @@ def _foreign(history: History, method: str) -> Iterator[tuple[Life, Exchange]]:
                 yield life, probe
 
 
+def _as_nobodys(history: History, probe: Exchange) -> bool:
+    """Whether the same caller got the same for an id that names no task. That it got anything is
+    then for the rules on unknown ids."""
+    return probe.result is not None and any(
+        unknown.result == probe.result
+        for unknown in history.intended("foreign-unknown", method=probe.method)
+    )
+
+
+_NOTHING_OF_A_TASK = "it was answered as ids are that name no task"
+
+
 @rule("security.foreign-get", MUST, tasks_2025(_ISOLATION), needs=(IDENTITIES, TASK))
 def others_cannot_read(history: History) -> Iterator[Observation]:
     """Another caller cannot read the task."""
@@ -72,7 +84,9 @@ def others_cannot_read(history: History) -> Iterator[Observation]:
 def others_cannot_fetch(history: History) -> Iterator[Observation]:
     """Another caller cannot fetch the result of the task."""
     for life, probe in _foreign(history, TASKS_RESULT):
-        if probe.result is not None:
+        if _as_nobodys(history, probe):
+            yield unclear(probe, _NOTHING_OF_A_TASK)
+        elif probe.result is not None:
             yield broken(
                 life.with_creation(probe),
                 f"check on tasks/result whose task it is: its result was given to {_ANOTHER}",
@@ -98,7 +112,9 @@ def others_cannot_cancel(history: History) -> Iterator[Observation]:
             and end.began >= probe.ended
             and not any(c.started < end.ended for c in others)
         )
-        if probe.result is not None or cancelled:
+        if not cancelled and _as_nobodys(history, probe):
+            yield unclear(probe, _NOTHING_OF_A_TASK)
+        elif probe.result is not None or cancelled:
             yield broken(
                 life.with_creation(
                     probe, *((end.exchange,) if cancelled and end is not None else ())
