@@ -43,6 +43,7 @@ def check_target(
     *,
     folder: Path,
     rules: Mapping[str, Rule] | None = None,
+    beside: Mapping[str, Rule] | None = None,
     sequences: bool = False,
     workers: int | None = None,
     telling: Telling | None = None,
@@ -54,8 +55,9 @@ def check_target(
 
     ``workers`` and ``replaces`` are as in ``drive``; ``expected`` are rules whose violation is
     known, with the reason. Without ``rules`` it is the whole catalogue; with them, sequences are
-    searched only where ``sequences`` says so and one can break a rule of these. Raises the errors
-    of ``conformance.errors``.
+    searched only where ``sequences`` says so and one can break a rule of these. ``beside`` is as
+    in ``judge``; the results say which of them were left out. Raises the errors of
+    ``conformance.errors``.
     """
     chosen = dict(rules) if rules is not None else selected_rules(spec=target.spec)
     topics = None if rules is None else _topics(chosen, target.spec, sequences)
@@ -66,14 +68,19 @@ def check_target(
         history = read([folder])
         if telling is not None:
             telling.doing(f"judging {len(history)} exchanges")
-        judgement = told_whole(judge(chosen, history), history)
+        judgement = told_whole(judge(chosen, history, beside=beside), history)
         write_scripts(folder)
+    found = results_of(target, driven, history, judgement, workers, expected or {}, options or {})
     return Checked(
-        results_of(target, driven, history, judgement, workers, expected or {}, options or {}),
+        replace(found, run=replace(found.run, left_out=_left_out(chosen, beside))),
         history,
         judgement,
         folder,
     )
+
+
+def _left_out(chosen: Mapping[str, Rule], beside: Mapping[str, Rule] | None) -> tuple[str, ...]:
+    return tuple(rule for rule in beside or () if rule not in chosen)
 
 
 def _topics(rules: Mapping[str, Rule], spec: str, sequences: bool) -> frozenset[str]:
@@ -158,7 +165,13 @@ def check(
     narrowed = only or skip
     rules = selected_rules(_several(only), _several(skip), spec=spec) if narrowed else None
     with tempfile.TemporaryDirectory(prefix="mcp-tasks-conformance-") as folder:
-        checked = check_target(target, folder=Path(folder), rules=rules, sequences=not only)
+        checked = check_target(
+            target,
+            folder=Path(folder),
+            rules=rules,
+            beside=selected_rules(spec=spec),
+            sequences=not only,
+        )
         return checked.results
 
 
@@ -183,15 +196,18 @@ def judge_again(
     """
     kept = read_kept(paths)
     revision = revision_named(spec or one_spec(kept))
+    beside = selected_rules(spec=revision.name) if rules is None else None
     chosen = dict(rules) if rules is not None else selected_rules(only, skip, spec=revision.name)
     judged = []
     for each in kept:
-        history, judgement = _judged_by(revision, chosen, each.history)
+        history, judgement = _judged_by(revision, chosen, beside, each.history)
         results = build(
             judgement,
             history,
             surroundings=None,
-            run=_facts_of(history, each.options, revision),
+            run=replace(
+                _facts_of(history, each.options, revision), left_out=_left_out(chosen, beside)
+            ),
             revision=revision,
             expected=expected or {},
             intermittent=seen_once(judgement, history),
@@ -201,7 +217,10 @@ def judge_again(
 
 
 def _judged_by(
-    revision: Revision, rules: Mapping[str, Rule], kept: History
+    revision: Revision,
+    rules: Mapping[str, Rule],
+    beside: Mapping[str, Rule] | None,
+    kept: History,
 ) -> tuple[History, Judgement]:
     """A kept history judged by a revision. Where it was made under one that is another on the
     wire, what is judged is what the two have in common."""
@@ -210,7 +229,7 @@ def _judged_by(
         judgement = told_whole(judge(catalogue(made_under.name), kept), kept)
         return kept, carried(rules, judgement, made_under.name, revision.name)
     history = History(kept.exchanges, replace(kept.circumstances, spec=revision.name))
-    return history, told_whole(judge(rules, history), history)
+    return history, told_whole(judge(rules, history, beside=beside), history)
 
 
 def _facts_of(history: History, options: Mapping[str, object], revision: Revision) -> RunFacts:

@@ -156,6 +156,7 @@ def _run(options: dict[str, Any]) -> int:
             target,
             folder=folder,
             rules=rules,
+            beside=selected_rules(spec=target.spec),
             sequences=_are_searched(rules, target, bool(only)),
             workers=options.get("workers") or 0,
             telling=Telling(progress.doing, progress.exchanged),

@@ -98,11 +98,30 @@ class Judgement:
     causes: tuple[Cause, ...]
 
 
-def judge(rules: Mapping[str, Rule], history: History) -> Judgement:
-    """Judge every rule of a catalogue. The same history gives the same judgement."""
+def judge(
+    rules: Mapping[str, Rule], history: History, *, beside: Mapping[str, Rule] | None = None
+) -> Judgement:
+    """Judge every rule of a catalogue. The same history gives the same judgement.
+
+    ``beside`` are rules that nobody wants to hear of. They are judged all the same: what follows
+    from their violation is not held against the server because of that.
+    """
+    everything = {**(beside or {}), **rules}
     with _collector_at_rest():
-        alone = {rule.id: verdict_of(rule, history) for rule in rules.values()}
-        return conclude(alone, fingerprint_of(history))
+        alone = {rule.id: verdict_of(rule, history) for rule in everything.values()}
+        return _narrowed(conclude(alone, fingerprint_of(history)), rules)
+
+
+def _narrowed(judgement: Judgement, rules: Mapping[str, Rule]) -> Judgement:
+    """What a judgement says of these rules."""
+    return Judgement(
+        tuple(verdict for verdict in judgement.verdicts if verdict.rule.id in rules),
+        tuple(
+            replace(cause, also=tuple(rule for rule in cause.also if rule in rules))
+            for cause in judgement.causes
+            if cause.rule in rules
+        ),
+    )
 
 
 @contextmanager

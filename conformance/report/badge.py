@@ -46,6 +46,8 @@ def message(results: Results) -> str:
         return f"{failed} {'rule' if failed == 1 else 'rules'} broken"
     if results.verdict == CONFORMANT:
         seen = f"{results.exercised(MUST)}/{results.applicable(MUST)} must"
+        without = len(results.run.left_out)
+        seen += f", {without} left out" if without else ""
         return f"conformant {visible(results.spec, 20)} ({seen})"
     return results.verdict.replace("-", " ")
 

@@ -16,6 +16,7 @@ from conformance.report.results import (
     Results,
     RuleResult,
 )
+from conformance.report.visible import visible
 from conformance.specification.revisions import INITIALIZE, REVISIONS
 from conformance.wire.exchange import JsonObject
 
@@ -55,10 +56,12 @@ class Unseen:
 
 def not_exercised(results: Results, *levels: str) -> list[Unseen]:
     """The rules that were not exercised, by reason, the reason of most rules first. Those that
-    a violation kept from being judged are not among them: they are told with it."""
+    a violation kept from being judged are not among them: they are told with it, unless its rule
+    was left out."""
+    told = {rule.id for rule in results.rules}
     groups: dict[str, list[RuleResult]] = {}
     for rule in results.rules:
-        if rule.verdict == NOT_EXERCISED and not rule.cause and rule.level in levels:
+        if rule.verdict == NOT_EXERCISED and rule.cause not in told and rule.level in levels:
             groups.setdefault(rule.reason, []).append(rule)
     found = [Unseen(reason, tuple(rules)) for reason, rules in groups.items()]
     return sorted(found, key=lambda unseen: -len(unseen.rules))
@@ -71,8 +74,26 @@ def tasks_of(spec: str) -> str:
     return f"the tasks of {spec}" if older else "the Tasks extension"
 
 
+# So many rules that were left out are named.
+_NAMED_AT_MOST = 3
+
+
+def left_out(results: Results) -> str:
+    """Which rules the user left out, as a sentence; empty where there are none."""
+    rules = results.run.left_out
+    if not rules:
+        return ""
+    if len(rules) <= _NAMED_AT_MOST:
+        return f"Left out: {', '.join(visible(rule, 100) for rule in rules)}."
+    return f"{len(rules)} of {len(rules) + len(results.rules)} rules were left out."
+
+
 def conclusion(results: Results) -> str:
-    """The verdict of the run as a sentence."""
+    """The verdict of the run in a sentence, and in another what was left out."""
+    return " ".join(filter(None, (_verdict(results), left_out(results))))
+
+
+def _verdict(results: Results) -> str:
     failed, warned = results.count(FAIL), results.count(WARN)
     if results.verdict == NON_CONFORMANT:
         things = "one rule" if failed == 1 else f"{failed} rules"
@@ -103,10 +124,11 @@ def summary_line(results: Results) -> str:
     """One line with the counts. Its form is stable: people search for it."""
     expected = results.count(FAIL, expected=True) + results.count(WARN, expected=True)
     known = f"{expected} expected, " if expected else ""
+    without = f", {len(results.run.left_out)} left out" if results.run.left_out else ""
     return (
         f"{results.verdict}: {results.count(PASS)} passed, {results.count(FAIL)} failed, "
         f"{results.count(WARN)} warned, {known}{results.count(NOT_EXERCISED)} not exercised, "
-        f"{results.count(NOT_APPLICABLE)} not applicable "
+        f"{results.count(NOT_APPLICABLE)} not applicable{without} "
         f"(must: {results.exercised(MUST)} of {results.applicable(MUST)} exercised) "
         f"in {results.run.seconds:.1f} s"
     )

@@ -153,7 +153,10 @@ def render(results: Results, *, history: Path = HISTORY) -> str:
         told=told,
         topics=[(t, list(group)) for t, group in groupby(rules, lambda r: r.rule.topic)],
         unseen=not_exercised(results, *LEVELS),
-        blocked=sum(rule.verdict == NOT_EXERCISED and bool(rule.cause) for rule in results.rules),
+        blocked=sum(
+            rule.verdict == NOT_EXERCISED and rule.cause in {other.id for other in results.rules}
+            for rule in results.rules
+        ),
         must=MUST,
         tasks_of=tasks_of,
         level_words=LEVEL_WORDS,

@@ -68,6 +68,7 @@ def _add_properties(suite: ElementTree.Element, results: Results) -> None:
         ("suite-version", results.suite),
         ("catalogue", results.catalogue),
         ("verdict", results.verdict),
+        ("left-out", " ".join(results.run.left_out)),
     ):
         ElementTree.SubElement(properties, "property", name=name, value=_text(value))
 

@@ -59,7 +59,8 @@ class RunFacts:
     for, without secrets. ``cut_short`` says why driving ended early, if it did, and ``unjudged``
     why there is nothing that a verdict could be built on. ``sequences`` are those that were
     searched; the requests and tasks of them that are in no history are ``requests`` and ``tasks``
-    here, to which ``build`` adds those it counts."""
+    here, to which ``build`` adds those it counts. ``left_out`` are rules that the user did not
+    want to have judged."""
 
     started: str = ""
     seconds: float = 0.0
@@ -72,6 +73,7 @@ class RunFacts:
     hypothesis: str = ""
     cut_short: str = ""
     unjudged: str = ""
+    left_out: tuple[str, ...] = ()
     options: JsonObject = field(default_factory=dict)
 
 
@@ -466,6 +468,7 @@ def _run_facts_from(record: Members) -> RunFacts:
         hypothesis=record.text("hypothesis", ""),
         cut_short=record.text("cut_short", ""),
         unjudged=record.text("unjudged", ""),
+        left_out=record.texts("left_out"),
         options=record.plain("options", {}),
     )
 

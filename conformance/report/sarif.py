@@ -58,6 +58,7 @@ def _run(results: Results, history: Path) -> JsonObject:
             "verdict": results.verdict,
             "catalogue": results.catalogue,
             "seed": results.run.seed,
+            "leftOut": [visible(rule, 100) for rule in results.run.left_out],
         },
     }
 
