@@ -700,6 +700,19 @@ def test_what_others_may_have_refused_is_no_page_of_the_server(answer: Answer) -
     assert judged("answered", *unknown(answer, answer)).verdict == "pass"
 
 
+def test_a_large_answer_that_breaks_off_is_told_by_another_rule() -> None:
+    cut: dict[str, Any] = {"body": '{"jsonrpc":"2.0","id":1,"result":{"x":"' + "x" * 70_000}
+    made = creation("task-1", tool="export")
+    read = exchange("tasks/get", {"taskId": "task-1"}, **cut)
+    call = exchange("tools/call", {"name": "export", "arguments": {}}, **cut)
+    assert judged("answered", made, reading("task-1"), read, call).verdict == "pass"
+    other = exchange("tools/call", {"name": "print", "arguments": {}}, **cut)
+    assert judged("answered", made, reading("task-1"), read, other).verdict == "fail"
+    # A small one that breaks off is nothing of that kind.
+    small = exchange("tasks/get", {"taskId": "task-1"}, body='{"jsonrpc":"2.0",')
+    assert judged("answered", made, reading("task-1"), small).verdict == "fail"
+
+
 def test_pages_for_everything_are_another_matter() -> None:
     asked = unknown(NOT_FOUND, NOT_FOUND)[2:]
     read = exchange("tasks/get", {"taskId": "task-1"}, **NOT_FOUND)

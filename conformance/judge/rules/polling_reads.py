@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.judge.expectations import unanswered
+from conformance.judge.large import broken_off, large_reads, large_tools, length_of
 from conformance.judge.lifetimes import AFTER_RESTART, certainly_within_ttl
 from conformance.judge.lives import (
     Life,
@@ -21,7 +21,7 @@ from conformance.judge.shown import brief, ended_worse, hurried, is_quiet, reads
 from conformance.specification.citations import sep, tasks
 from conformance.specification.names import INVALID_PARAMS, TOOLS_CALL
 from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED
-from conformance.target.roles import LARGE, LARGE_BYTES, TASK, tools_with
+from conformance.target.roles import LARGE, LARGE_BYTES, TASK
 from conformance.wire.exchange import Exchange
 from conformance.wire.history import History
 
@@ -165,10 +165,6 @@ def _outcomes_of_many_reads(history: History) -> Iterator[Observation]:
         )
 
 
-# Of an answer that broke off, so much may have come although its whole was large.
-_LARGE_ENOUGH = 64 * 1024
-
-
 @rule("polling.large-result", MUST, tasks("response"), needs=(LARGE,))
 def large_results_arrive_whole(history: History) -> Iterator[Observation]:
     """A large result arrives whole.
@@ -176,52 +172,20 @@ def large_results_arrive_whole(history: History) -> Iterator[Observation]:
     A connection may be lost once; and a text that is shorter than that of the plain call is a
     part of it only where the plain call has the same text each time.
     """
-    named = {tool for tool, roles in history.circumstances.named.items() if LARGE in roles}
-    tools = named.union(tools_with(history, LARGE))
-    for life in lives(history).values():
-        for read in life.reads:
-            length = len(read.seen.body) if read.seen is not None else 0
-            if life.tool not in tools and length < _LARGE_ENOUGH:
-                continue
-            problem = _broken_off(life, read)
-            if problem is not None:
-                yield problem
-            elif (
-                life.tool in tools
-                and read.task is not None
-                and read.task.get("status") == COMPLETED
-            ):
-                yield _cut_short(history, life, read) or _whole(read, length)
+    tools = large_tools(history)
+    for life, read in large_reads(history):
+        problem = broken_off(life, read)
+        if problem is not None:
+            yield problem
+        elif life.tool in tools and read.task is not None and read.task.get("status") == COMPLETED:
+            yield _cut_short(history, life, read) or _whole(read)
 
 
-def _whole(read: Exchange, length: int) -> Observation:
+def _whole(read: Exchange) -> Observation:
+    length = length_of(read)
     if length < LARGE_BYTES:
         return unclear(read, f"the answer has only {length} bytes")
     return holds(read)
-
-
-def _broken_off(life: Life, read: Exchange) -> Observation | None:
-    """A read whose answer did not come as one whole JSON text, though it began well."""
-    if read.status != 200 or read.response is not None or read.seen is None:
-        return None
-    if read.beyond_limits:
-        return unclear(read, unanswered(read))
-    length = len(read.seen.body)
-    if read.seen.cut or (read.fault is not None and read.fault.kind not in ("protocol", "reset")):
-        return unclear(read, f"the suite stopped reading after {length} bytes: {read.outcome}")
-    whole = next((r for r in life.reads if r.started >= read.ended and r.task is not None), None)
-    if read.fault is not None and whole is not None:
-        return unclear(
-            (read, whole),
-            f"the connection was lost after {length} bytes, and a later read came whole",
-        )
-    return broken(
-        read,
-        "send the whole answer, however large the result is: this one has"
-        f" {length} bytes and is no complete JSON-RPC message",
-        expected="the task with its result",
-        found=read.outcome,
-    )
 
 
 def _cut_short(history: History, life: Life, read: Exchange) -> Observation | None:

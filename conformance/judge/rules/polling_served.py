@@ -50,6 +50,7 @@ class _Reads:
         "expiry.not-before-ttl",
         "transport.mcp-name-accepted",
         "transport.answered",
+        "polling.large-result",
     ),
 )
 def task_is_told_in_every_state(history: History) -> Iterator[Observation]:

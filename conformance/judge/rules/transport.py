@@ -9,10 +9,11 @@ from conformance.judge.answers import is_about_http, json_rpc_responses
 from conformance.judge.effects import moved_by_itself
 from conformance.judge.eras import older_revision_served, only_this_revision
 from conformance.judge.expectations import is_wordless, probes, unanswered
+from conformance.judge.large import all_broken_off
 from conformance.judge.lives import Life, Sighting, lives, may_have_expired
 from conformance.judge.observation import HOLDS, Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
-from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
+from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, catalogue, rule
 from conformance.specification.citations import core, tasks
 from conformance.specification.names import (
     HEADER_MISMATCH,
@@ -689,9 +690,17 @@ def requests_are_answered(history: History) -> Iterator[Observation]:
     gateway may have sent: what is refused for a reason that the server alone can know, in the same
     way each time, no gateway has.
     """
+    told = _told_as_large(history)
     for exchange in history.exchanges:
-        if _awaits_answer(exchange, history):
+        if _awaits_answer(exchange, history) and exchange.key not in told:
             yield from _answer(exchange, history)
+
+
+def _told_as_large(history: History) -> frozenset[tuple[str, int]]:
+    """Large answers that broke off, where the revision has a rule on them."""
+    if "polling.large-result" not in catalogue(history.circumstances.spec):
+        return frozenset()
+    return history.derive(all_broken_off)
 
 
 def _awaits_answer(exchange: Exchange, history: History) -> bool:
