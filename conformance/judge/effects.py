@@ -40,7 +40,7 @@ def effect_of_update(life: Life, probe: Exchange) -> Effect | None:
     # What was refused may have done something all the same: what moved after it may be its doing,
     # but a task that waits after it shows that neither had an effect.
     until = _first_after(probe, [r for r in others if r.error is None])
-    surely_until = _first_after(probe, others)
+    surely_until = _first_after(probe, [r for r in others if _may_have_acted(r, probe)])
     unmoved: Effect | None = None
     for sighting in _reads_after(life, probe):
         if sighting.ended > until:
@@ -83,6 +83,8 @@ def _open_keys_before(life: Life, probe: Exchange) -> set[str]:
     for request in (*life.updates, *life.cancels):
         if request is probe or request.started >= probe.started:
             continue
+        if not _may_have_acted(request, probe):
+            continue
         if request.error is not None and request.ended <= before[-1].began:
             continue
         responses = request.params.get("inputResponses")
@@ -101,12 +103,22 @@ def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
     if end is None or end.began < probe.ended:
         return None
     if end.status == CANCELLED and any(
-        c is not probe and c.started < end.ended and not _did_nothing(life, c) for c in life.cancels
+        c is not probe
+        and c.started < end.ended
+        and _may_have_acted(c, probe)
+        and not _did_nothing(life, c)
+        for c in life.cancels
     ):
         return None
     if end.status == CANCELLED and cancelled_unasked(life):
         return None
     return Effect(end.status == CANCELLED, end)
+
+
+def _may_have_acted(other: Exchange, probe: Exchange) -> bool:
+    """Whether another request may have done what the probe is suspected of. One that was refused
+    may have, but not rather than a probe that was served."""
+    return other.error is None or probe.error is not None
 
 
 def _did_nothing(life: Life, cancel: Exchange) -> bool:
