@@ -373,6 +373,27 @@ def test_a_stranger_cancels(caller: str) -> None:
     assert judged(TOKEN, before, cancel, reading(status="completed")).verdict == "not-exercised"
 
 
+@pytest.mark.parametrize("refused_first", [True, False])
+def test_who_was_served_cancelled_it_and_not_who_was_refused(refused_first: bool) -> None:
+    callers = (WRONG, NOBODY) if refused_first else (NOBODY, WRONG)
+    found = [creation()]
+    for caller in callers:
+        answer: dict[str, Any] = {"result": ACK} if caller == NOBODY else {"error": UNKNOWN}
+        found.append(asked("tasks/cancel", caller, **answer))
+    assert judged(TOKEN, *found, reading(status="cancelled")).verdict == "fail"
+    assert judged(TOKEN, *found, reading(status="completed")).verdict == "pass"
+
+
+@pytest.mark.parametrize("refused_first", [True, False])
+def test_who_was_served_answered_it_and_not_who_was_refused(refused_first: bool) -> None:
+    callers = (WRONG, NOBODY) if refused_first else (NOBODY, WRONG)
+    found = [*left_alone(), *waiting()]
+    for caller in callers:
+        answer: dict[str, Any] = {"result": ACK} if caller == NOBODY else {"error": UNKNOWN}
+        found.append(asked("tasks/update", caller, **answer))
+    assert judged(TOKEN, *found, reading(status="completed")).verdict == "fail"
+
+
 def test_a_stranger_answers() -> None:
     before, answer = waiting(), asked("tasks/update", NOBODY, result=ACK)
     assert (

@@ -295,14 +295,15 @@ def cancelled_before(life: Life, moment: float) -> bool:
     """Whether somebody asked to cancel the task before that moment, and it may have come of it:
     one that was refused, after which the task was seen to live, is none."""
     return any(
-        cancel.started < moment
-        and (cancel.error is None or not _lived_on(life, cancel.ended, moment))
-        for cancel in life.cancels
+        cancel.started < moment and not did_nothing(life, cancel, moment) for cancel in life.cancels
     )
 
 
-def _lived_on(life: Life, after: float, before: float) -> bool:
-    return any(not seen.terminal for seen in reads_between(life, after, before))
+def did_nothing(life: Life, cancel: Exchange, before: float = float("inf")) -> bool:
+    """Whether a cancel was refused, and the task seen to live after it, before some moment."""
+    return cancel.error is not None and any(
+        not seen.terminal for seen in reads_between(life, cancel.ended, before)
+    )
 
 
 def end_of(life: Life) -> Sighting | None:

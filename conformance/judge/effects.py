@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.judge.asking import fails_anyway, requests_in, same_request
+from conformance.judge.asking import did_nothing, fails_anyway, requests_in, same_request
 from conformance.judge.lives import Alike, Life, Sighting, may_have_expired
 from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
 from conformance.wire.exchange import Exchange
@@ -106,7 +106,7 @@ def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
         c is not probe
         and c.started < end.ended
         and _may_have_acted(c, probe)
-        and not _did_nothing(life, c)
+        and not did_nothing(life, c)
         for c in life.cancels
     ):
         return None
@@ -119,13 +119,6 @@ def _may_have_acted(other: Exchange, probe: Exchange) -> bool:
     """Whether another request may have done what the probe is suspected of. One that was refused
     may have, but not rather than a probe that was served."""
     return other.error is None or probe.error is not None
-
-
-def _did_nothing(life: Life, cancel: Exchange) -> bool:
-    """Whether a cancel was refused, and the task seen to live after it."""
-    return cancel.error is not None and any(
-        not seen.terminal and seen.began >= cancel.ended for seen in life.seen_by_reading()
-    )
 
 
 def cancelled_unasked(life: Life, *, but: Collection[str] = ()) -> bool:

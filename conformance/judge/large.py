@@ -24,7 +24,7 @@ def large_tools(history: History) -> frozenset[str]:
 
 def large_reads(history: History) -> Iterator[tuple[Life, Exchange]]:
     """The reads of tasks that may have had a large answer."""
-    tools = large_tools(history)
+    tools = history.derive(large_tools)
     for life in lives(history).values():
         for read in life.reads:
             if life.tool in tools or length_of(read) >= _LARGE_ENOUGH:

@@ -122,6 +122,11 @@ class Alike(list[Life], Views):
     """Tasks that have something in common. What they show together is put together once."""
 
 
+def any_between(requests: Iterable[Exchange], after: float, before: float) -> bool:
+    """Whether one of some requests may have had an effect between two moments."""
+    return any(request.ended > after and request.started < before for request in requests)
+
+
 def lives(history: History) -> dict[str, Life]:
     """Every task that a handle of this history introduced, by its id; none whose id was given
     to another task as well."""

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from conformance.judge.accidents import NO_CHANCE
 from conformance.judge.asking import siblings
-from conformance.judge.lives import Life, Sighting, lives, may_have_expired
+from conformance.judge.lives import Life, Sighting, any_between, lives, may_have_expired
 from conformance.judge.pace import polls
 from conformance.judge.requests import is_careful
 from conformance.judge.times import Moment, moment_of
@@ -77,10 +77,8 @@ def moment_told(sighting: Sighting, name: str) -> Moment | None:
 def is_quiet(life: Life, earlier: Sighting, later: Sighting) -> bool:
     """Whether one sighting is certainly before the other, and nothing but reads was sent to
     the task from the one to the other."""
-    return earlier.certainly_before(later) and not any(
-        sent.started < later.ended and sent.ended > earlier.began
-        for sent in (*life.updates, *life.cancels)
-    )
+    sent = (*life.updates, *life.cancels)
+    return earlier.certainly_before(later) and not any_between(sent, earlier.began, later.ended)
 
 
 def reads_meant(life: Life, intent: str) -> list[Exchange]:

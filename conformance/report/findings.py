@@ -54,14 +54,20 @@ class Unseen:
     rules: tuple[RuleResult, ...]
 
 
-def not_exercised(results: Results, *levels: str) -> list[Unseen]:
-    """The rules that were not exercised, by reason, the reason of most rules first. Those that
-    a violation kept from being judged are not among them: they are told with it, unless its rule
-    was left out."""
+def blocked(results: Results) -> list[RuleResult]:
+    """The rules that a violation kept from being judged, and that are told with it."""
     told = {rule.id for rule in results.rules}
+    return [r for r in results.rules if r.verdict == NOT_EXERCISED and r.cause in told]
+
+
+def not_exercised(results: Results, *levels: str) -> list[Unseen]:
+    """The rules that were not exercised, by reason, the reason of most rules first, without those
+    that are ``blocked``: what follows from a rule that was left out is told with no other."""
+    elsewhere = {rule.id for rule in blocked(results)}
     groups: dict[str, list[RuleResult]] = {}
     for rule in results.rules:
-        if rule.verdict == NOT_EXERCISED and rule.cause not in told and rule.level in levels:
+        unseen = rule.verdict == NOT_EXERCISED and rule.id not in elsewhere
+        if unseen and rule.level in levels:
             groups.setdefault(rule.reason, []).append(rule)
     found = [Unseen(reason, tuple(rules)) for reason, rules in groups.items()]
     return sorted(found, key=lambda unseen: -len(unseen.rules))

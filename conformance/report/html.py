@@ -18,6 +18,7 @@ from conformance.judge.verdict import FAIL, NOT_APPLICABLE, NOT_EXERCISED, PASS,
 from conformance.report.again import HISTORY, again
 from conformance.report.evidence import Evidence
 from conformance.report.findings import (
+    blocked,
     conclusion,
     findings,
     not_exercised,
@@ -153,10 +154,7 @@ def render(results: Results, *, history: Path = HISTORY) -> str:
         told=told,
         topics=[(t, list(group)) for t, group in groupby(rules, lambda r: r.rule.topic)],
         unseen=not_exercised(results, *LEVELS),
-        blocked=sum(
-            rule.verdict == NOT_EXERCISED and rule.cause in {other.id for other in results.rules}
-            for rule in results.rules
-        ),
+        blocked=len(blocked(results)),
         must=MUST,
         tasks_of=tasks_of,
         level_words=LEVEL_WORDS,

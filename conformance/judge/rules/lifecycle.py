@@ -8,6 +8,7 @@ from conformance.judge.lifetimes import AFTER_RESTART
 from conformance.judge.lives import (
     Life,
     Sighting,
+    any_between,
     lives,
     lost_outcome,
     may_have_expired,
@@ -157,10 +158,8 @@ def _sent_between(
 ) -> bool:
     """Whether an answer or a cancellation (or one of ``sent``) may have come between two
     sightings."""
-    return any(
-        request.started < later.ended and request.ended > earlier.began
-        for request in ([*life.updates, *life.cancels] if sent is None else sent)
-    )
+    requests = [*life.updates, *life.cancels] if sent is None else sent
+    return any_between(requests, earlier.began, later.ended)
 
 
 @rule(

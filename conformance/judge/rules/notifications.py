@@ -9,6 +9,7 @@ from conformance.judge.expectations import unanswered
 from conformance.judge.lives import (
     Life,
     Sighting,
+    any_between,
     handles,
     lives,
     may_have_expired,
@@ -553,22 +554,18 @@ def _ends_differently(
     ends = [s for s in pushed if s.terminal and not may_have_expired(life, s.ended)]
     # A task that is told to change after its end does so, which other rules tell.
     changed = len({s.status for s in ends}) > 1
+    # A payload that is another each time it is read could be another when it is told.
+    constant = len(ended) > 1 and all(_ending(s) == _ending(ended[0]) for s in ended)
+    asked = (*life.updates, *life.cancels)
     for told in ends:
         if all(s.status != told.status for s in ended):
             later = next((s for s in ended if s.began >= told.ended), None)
-            if changed or later is None or _asked_to_change(life, told.ended, later.ended):
+            if changed or later is None or any_between(asked, told.ended, later.ended):
                 continue
             return _told_otherwise(told, later, f"status {told.status!r}")
-        # A payload that is another each time it is read could be another when it is told.
-        constant = len(ended) > 1 and all(_ending(s) == _ending(ended[0]) for s in ended)
         if constant and _ending(told) != _ending(ended[0]):
             return _told_otherwise(told, ended[0], "another payload")
     return None
-
-
-def _asked_to_change(life: Life, after: float, before: float) -> bool:
-    """Whether an update or a cancellation may have changed a task between two moments."""
-    return any(e.ended > after and e.started < before for e in (*life.updates, *life.cancels))
 
 
 def _told_otherwise(told: Sighting, read: Sighting, found: str) -> Observation:

@@ -172,7 +172,7 @@ def large_results_arrive_whole(history: History) -> Iterator[Observation]:
     A connection may be lost once; and a text that is shorter than that of the plain call is a
     part of it only where the plain call has the same text each time.
     """
-    tools = large_tools(history)
+    tools = history.derive(large_tools)
     for life, read in large_reads(history):
         problem = broken_off(life, read)
         if problem is not None:

@@ -54,7 +54,7 @@ def _as_nobodys(history: History, probe: Exchange) -> bool:
     """Whether the same caller got the same for an id that names no task. That it got anything is
     then for the rules on unknown ids."""
     return probe.result is not None and any(
-        unknown.result == probe.result
+        unknown.caller == probe.caller and unknown.result == probe.result
         for unknown in history.intended("foreign-unknown", method=probe.method)
     )
 
