@@ -563,7 +563,9 @@ def _ends_differently(
             if changed or later is None or any_between(asked, told.ended, later.ended):
                 continue
             return _told_otherwise(told, later, f"status {told.status!r}")
-        if constant and _ending(told) != _ending(ended[0]):
+        first, last = min(told.ended, ended[0].began), max(told.ended, ended[-1].ended)
+        other = constant and _ending(told) != _ending(ended[0])
+        if other and not any_between(asked, first, last):
             return _told_otherwise(told, ended[0], "another payload")
     return None
 
