@@ -389,6 +389,37 @@ def test_looks_that_only_take_their_time_become_one_wait() -> None:
     assert [(step.do, step.how) for step in shortest[2:]] == [("wait", "over")]
 
 
+def test_other_tasks_that_only_take_their_time_become_one_wait() -> None:
+    async def attempt(plan: Plan) -> bool:
+        seconds = sum(4 if step.how == "over" else step.task == 2 for step in plan)
+        own = [step.do for step in plan if step.task == 1]
+        return {"create", "cancel"} <= set(own) and seconds >= 4
+
+    own = (Step("create", 1), Step("cancel", 1))
+    other = (Step("create", 2), Step("answer", 2), Step("read", 2), Step("cancel", 2))
+    shortest = anyio.run(Shrinking(attempt, attempts=100).shortest, (*own, *other))
+    assert [(step.do, step.how) for step in shortest[2:]] == [("wait", "over")]
+
+
+def test_listening_to_all_becomes_listening_to_one() -> None:
+    """Where two listen to the same, however many that are, one task is enough."""
+
+    async def attempt(plan: Plan) -> bool:
+        made = {step.task for step in plan if step.makes}
+        heard = [made if s.how == "all" else {s.task} for s in plan if s.do == "listen"]
+        cancelled = {step.task for step in plan if step.do == "cancel"}
+        alike = len(heard) == 2 and heard[0] == heard[1]
+        both = alike and bool(heard[0] & cancelled)
+        return both and ("one" in {s.how for s in plan if s.do == "listen"} or len(made) == 3)
+
+    makes = tuple(Step("create", number) for number in (1, 2, 3))
+    plan = (*makes, Step("cancel", 3), Step("listen", 1, "all"), Step("listen", 2, "all"))
+    shortest = anyio.run(Shrinking(attempt, attempts=100).shortest, plan)
+    assert [(step.do, step.task) for step in shortest] == [
+        ("create", 1), ("cancel", 1), ("listen", 1), ("listen", 1),
+    ]  # fmt: skip
+
+
 def test_of_many_steps_that_could_go_one_by_one_some_must_stay() -> None:
     """Which those are is found in few attempts."""
     tried = 0

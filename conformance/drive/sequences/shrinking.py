@@ -94,6 +94,7 @@ class Shrinking:
         """Leave out what can be left out: first much at a time, then whatever single steps."""
         halves = [p for p in _without_parts(plan) if length(p) < length(plan)]
         halves += _with_one_wait(plan)
+        halves += [p for p in _waiting_alone(plan) if length(p) < length(plan)]
         shown = await self._first_that_shows(halves, at_once)
         if shown is not None:
             return halves[shown]
@@ -208,6 +209,15 @@ def _with_one_wait(plan: Plan) -> Iterator[Plan]:
         start = end
 
 
+def _waiting_alone(plan: Plan) -> Iterator[Plan]:
+    """Plans of what is done with one task, and a wait instead of everything else: that may have
+    been needed only since it takes its time."""
+    for number in [step.task for step in plan if step.makes]:
+        own = [step for step in plan if step.task == number]
+        for how in ("over", "end"):
+            yield renumbered([*own, Step("wait", number, how)])
+
+
 def _looked_at(step: Step) -> int:
     """The number of the task that a step looks at, or 0."""
     return step.task if step.do in ("read", "wait") else 0
@@ -228,13 +238,25 @@ def _leaving_out(plan: Plan, places: AbstractSet[int]) -> Plan:
 
 
 def _plainer(plan: Plan) -> Iterator[Plan]:
-    """Plans of no more steps in which one step is more ordinary, or all travel alike."""
+    """Plans of no more steps in which one step is more ordinary, or all travel alike, or all
+    listen to one task."""
     alike = renumbered([_on_main(step) for step in plan])
     if alike != plan:
         yield alike
+    yield from _listening_to_one(plan)
     for place, step in enumerate(plan):
         for plainer in _plainer_steps(step):
             yield renumbered((*plan[:place], *plainer, *plan[place + 1 :]))
+
+
+def _listening_to_one(plan: Plan) -> Iterator[Plan]:
+    """Plans that listen to the same task wherever several are listened to, so that the others are
+    not needed any more."""
+    if any(step.do == "listen" and step.how == "all" for step in plan):
+        for number in [step.task for step in plan if step.makes]:
+            yield renumbered(
+                [replace(s, task=number, how="one") if s.do == "listen" else s for s in plan]
+            )
 
 
 def _on_main(step: Step) -> Step:
