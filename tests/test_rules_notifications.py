@@ -488,6 +488,14 @@ def test_what_is_asked_after_a_result_was_told_may_change_it(asked_at: float) ->
     assert found.verdict == ("not-exercised" if asked_at > 4 else "fail")
 
 
+@pytest.mark.parametrize("asked_at", [4.5, 0.5])
+def test_what_is_asked_after_an_end_was_told_may_bring_the_task_back(asked_at: float) -> None:
+    stream = heard(told(status="completed"), started=2.0, until=4.0)
+    update = exchange("tasks/update", {"taskId": "task-1"}, started=asked_at, ended=asked_at + 0.1)
+    found = judged(AGREE, creation(started=0.1), stream, update, reading("task-1", started=5.0))
+    assert found.verdict == ("not-exercised" if asked_at > 4 else "fail")
+
+
 def test_an_end_that_was_read_before_another_was_told_proves_nothing() -> None:
     stream = heard(told(status="failed"), started=2.0, until=5.0)
     before = reading("task-1", "completed", started=3.0)

@@ -13,6 +13,7 @@ from conformance.judge.lifetimes import (
     shortens_ttls,
 )
 from conformance.judge.lives import Life, lives
+from conformance.judge.lost import loses_answered, losses
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.rule import IMPLIED, MUST, SHOULD, rule
 from conformance.specification.citations import tasks
@@ -43,23 +44,24 @@ def resolves_until_its_time_is_over(history: History) -> Iterator[Observation]:
     task: where one was seen to be shortened, others may have been, with nobody looking.
     """
     for life in lives(history).values():
-        resolved: Exchange | None = None
-        for read in _reads(life, history):
-            if not certainly_within_ttl(life, read, history):
-                continue
-            if read.task is not None:
-                resolved = read
-            elif says_gone(read, history):
-                if shortens_ttls(history):
-                    yield unclear(
-                        life.with_creation(read), "its ttlMs may have been shortened unseen"
-                    )
-                else:
-                    yield _gone_early(life, read)
-                break
+        loss = losses(history).get(life.task_id)
+        if loss is None:
+            resolved = [
+                read
+                for read in _reads(life, history)
+                if read.task is not None and certainly_within_ttl(life, read, history)
+            ]
+            if resolved:
+                yield holds(life.with_creation(resolved[-1]))
+        elif shortens_ttls(history):
+            evidence = life.with_creation(loss.read)
+            yield unclear(evidence, "its ttlMs may have been shortened unseen")
+        elif loses_answered(history):
+            # Which ``input.terminal-unaffected`` tells.
+            evidence = life.with_creation(loss.read)
+            yield unclear(evidence, "an answer that came after its end may have lost it")
         else:
-            if resolved is not None:
-                yield holds(life.with_creation(resolved))
+            yield _gone_early(life, loss.read)
 
 
 def _gone_early(life: Life, read: Exchange) -> Observation:

@@ -32,6 +32,13 @@ from conformance.judge.lives import (
     may_have_expired,
     outcome_of,
 )
+from conformance.judge.lost import (
+    GONE,
+    answers_to_an_end,
+    loses_unanswered,
+    may_be_gone,
+    read_before,
+)
 from conformance.judge.moving import CAREFUL, careful_updates, moves_on
 from conformance.judge.observation import (
     BROKEN,
@@ -49,7 +56,7 @@ from conformance.specification.names import (
     TASKS_UPDATE,
     code_words,
 )
-from conformance.specification.states import CANCELLED, COMPLETED, FAILED, INPUT_REQUIRED, WORKING
+from conformance.specification.states import COMPLETED, FAILED, INPUT_REQUIRED, WORKING
 from conformance.target.roles import INPUT, SLOW, SLOW_SECONDS, TASK
 from conformance.wire.exchange import Exchange, JsonObject
 from conformance.wire.history import History
@@ -86,6 +93,8 @@ def _what_unknown_keys_do(history: History) -> Iterator[Observation]:
             yield unclear(probe, hindrance or "the task is not known")
         elif not open_before(life, probe) or cancelled_before(life, probe.ended):
             yield unclear(probe, "the task was not seen waiting before the answer")
+        elif may_be_gone(history, probe):
+            yield unclear(probe, GONE)
         elif probe.error is not None:
             old = OBSOLETE_CODES.get(probe.error_code)
             yield broken(
@@ -601,17 +610,12 @@ def ended_task_is_unaffected(history: History) -> Iterator[Observation]:
     They may be acknowledged or refused.
     """
     for life in lives(history).values():
-        for update in life.updates:
-            before = [s for s in life.seen_by_reading() if s.ended <= update.started]
-            if not before or not before[-1].terminal or update.caller != life.caller:
-                continue
-            if life.cancels and before[-1].status != CANCELLED:
-                continue  # a cancellation may take effect late, which is another matter
+        for update in answers_to_an_end(life):
             hindrance = unanswered(update)
             if hindrance:
                 yield unclear(update, hindrance)
                 continue
-            ended = [s for s in before if s.terminal]
+            ended = [s for s in read_before(life, update) if s.terminal]
             yield from _stays_as_it_was(history, life, update, ended)
 
 
@@ -632,6 +636,9 @@ def _stays_as_it_was(
         evidence = (before[-1].exchange, update, read)
         if read.task is None:
             if read.error_code == INVALID_PARAMS and not may_have_expired(life, read.ended):
+                if loses_unanswered(history):
+                    yield unclear(evidence, "tasks that nobody had answered were gone as well")
+                    return
                 yield broken(
                     evidence,
                     "leave an ended task as it is when an answer comes: it could not be read"

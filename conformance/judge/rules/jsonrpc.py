@@ -13,7 +13,7 @@ from conformance.judge.answers import (
 )
 from conformance.judge.eras import older_revision_served
 from conformance.judge.expectations import expect_error, probes, unanswered
-from conformance.judge.lives import lives, may_have_expired
+from conformance.judge.lost import GONE, may_be_gone
 from conformance.judge.observation import (
     BROKEN,
     Observation,
@@ -499,11 +499,10 @@ def unknown_members_are_ignored(history: History) -> Iterator[Observation]:
             continue
         control = history.control_of(probe)
         pair = (probe,) if control is None else (control, probe)
-        life = lives(history).get(probe.task_id or "")
         if probe.result is not None:
             yield holds(pair)
-        elif life is not None and may_have_expired(life, probe.ended):
-            yield unclear(pair, "the time of the task may have been over")
+        elif may_be_gone(history, probe):
+            yield unclear(pair, GONE)
         elif probe.error is not None and not unanswered(probe):
             yield broken(
                 pair,

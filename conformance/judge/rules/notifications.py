@@ -511,7 +511,7 @@ def pushed_and_polled_agree(history: History) -> Iterator[Observation]:
         if not pushed or not reads:
             continue
         wrong = (
-            _read_shows_older(pushed, reads)
+            _read_shows_older(life, pushed, reads)
             or _ends_differently(life, pushed, reads)
             or _differs_in_constants(history, life, pushed, reads)
         )
@@ -527,12 +527,15 @@ def pushed_and_polled_agree(history: History) -> Iterator[Observation]:
                 yield unclear(evidence, "what is read at the end varies, or was read only once")
 
 
-def _read_shows_older(pushed: list[Sighting], reads: list[Sighting]) -> Observation | None:
+def _read_shows_older(
+    life: Life, pushed: list[Sighting], reads: list[Sighting]
+) -> Observation | None:
     end = next((s for s in pushed if s.terminal), None)
     if end is None:
         return None
     older = next((s for s in reads if s.began >= end.ended and not s.terminal), None)
-    if older is None:
+    # What was asked of an ended task may have brought it back, which other rules tell.
+    if older is None or any_between((*life.updates, *life.cancels), end.ended, older.ended):
         return None
     return broken(
         (end.exchange, older.exchange),

@@ -10,7 +10,8 @@ from conformance.judge.effects import moved_by_itself
 from conformance.judge.eras import older_revision_served, only_this_revision
 from conformance.judge.expectations import is_wordless, probes, unanswered
 from conformance.judge.large import all_broken_off
-from conformance.judge.lives import Life, Sighting, lives, may_have_expired
+from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lost import GONE, may_be_gone
 from conformance.judge.observation import HOLDS, Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, catalogue, rule
@@ -86,8 +87,8 @@ def _refusals(history: History, *intents: str) -> Iterator[Observation]:
             )
         elif probe.fault is not None or is_about_http(probe):
             yield unclear(pair, unanswered(probe) or probe.outcome)
-        elif _may_be_gone(history, probe):
-            yield unclear(pair, _GONE)
+        elif may_be_gone(history, probe):
+            yield unclear(pair, GONE)
         elif not probe.rate_limited and (probe.error is not None or _is_refusal(probe.status)):
             yield holds(pair)
         else:
@@ -282,8 +283,8 @@ def encoded_name_is_decoded(history: History) -> Iterator[Observation]:
             yield probe
         elif probe.result is not None:
             yield holds(_with_control(history, probe))
-        elif _may_be_gone(history, probe):
-            yield unclear(_with_control(history, probe), _GONE)
+        elif may_be_gone(history, probe):
+            yield unclear(_with_control(history, probe), GONE)
         elif probe.error is not None and not unanswered(probe):
             yield _undecoded(_with_control(history, probe))
         else:
@@ -298,17 +299,6 @@ def encoded_name_is_decoded(history: History) -> Iterator[Observation]:
         if task_id.isprintable() and task_id == task_id.strip() and is_careful(exchange, history):
             yield _undecoded((exchange,))
     yield from _refusals(history, *_ENCODED_WRONG)
-
-
-_GONE = "the time of the task may have been over"
-
-
-def _may_be_gone(history: History, probe: Exchange) -> bool:
-    """Whether a request about a task was refused when the server may have discarded it."""
-    life = lives(history).get(probe.task_id or "")
-    if life is None or probe.error_code != INVALID_PARAMS:
-        return False
-    return may_have_expired(life, probe.ended)
 
 
 def _undecoded(exchanges: tuple[Exchange, ...]) -> Observation:
@@ -456,8 +446,8 @@ def header_mismatch_has_its_code(history: History) -> Iterator[Observation]:
             if probe.result is None:
                 yield unclear(probe, unanswered(probe) or "it was answered by an older revision")
             continue
-        if _may_be_gone(history, probe):
-            yield unclear(probe, _GONE)
+        if may_be_gone(history, probe):
+            yield unclear(probe, GONE)
             continue
         also = (UNSUPPORTED_VERSION,) if probe.intent in _VERSION_WRONG else ()
         pair = _with_control(history, probe)
@@ -525,8 +515,8 @@ def header_names_have_no_case(history: History) -> Iterator[Observation]:
         pair = _with_control(history, probe)
         if probe.result is not None:
             yield holds(pair)
-        elif _may_be_gone(history, probe):
-            yield unclear(pair, _GONE)
+        elif may_be_gone(history, probe):
+            yield unclear(pair, GONE)
         elif probe.error is not None and not unanswered(probe):
             names = ", ".join(n for n, _ in probe.sent.headers if n.lower().startswith("mcp-"))
             yield broken(
