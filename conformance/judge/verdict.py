@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from conformance.judge.fingerprint import Fingerprint, fingerprint_of
 from conformance.judge.observation import BROKEN, HOLDS, NOT_OFFERED, UNCLEAR, Observation
 from conformance.judge.passing import may_be_passing
 from conformance.judge.rule import Rule
+from conformance.judge.uniform import Uniform, uniform_errors
 from conformance.judge.unseen import is_for_users_to_give, missing_reason
 from conformance.wire.history import History
 
@@ -109,7 +110,8 @@ def judge(
     everything = {**(beside or {}), **rules}
     with _collector_at_rest():
         alone = {rule.id: verdict_of(rule, history) for rule in everything.values()}
-        return _narrowed(conclude(alone, fingerprint_of(history)), rules)
+        told = _told_together(alone, uniform_errors(history), rules)
+        return _narrowed(conclude(told, fingerprint_of(history)), rules)
 
 
 def _narrowed(judgement: Judgement, rules: Mapping[str, Rule]) -> Judgement:
@@ -147,6 +149,9 @@ def conclude(alone: Mapping[str, Verdict], fingerprint: Fingerprint | None = Non
     for rule_id, verdict in list(settled.items()):
         if verdict.verdict in (PASS, NOT_APPLICABLE) or rule_id in blocked_by:
             continue
+        if verdict.cause is not None:
+            blocked_by[rule_id] = verdict.cause
+            continue
         if is_for_users_to_give(verdict.reason):
             continue
         cause = _violated_before(verdict.rule, alone)
@@ -168,6 +173,37 @@ def _root(rule_id: str, blocked_by: Mapping[str, str]) -> str:
     while rule_id in blocked_by:
         rule_id = blocked_by[rule_id]
     return rule_id
+
+
+# With fewer rules that object to it, each tells its own.
+_ENOUGH_ALIKE = 3
+
+
+def _told_together(
+    alone: Mapping[str, Verdict], uniform: Iterable[Uniform], wanted: Container[str]
+) -> Mapping[str, Verdict]:
+    """Rules that are broken for no other reason than that all errors of a server are alike are one
+    finding, told by the first of them that somebody wants to hear of."""
+    told = dict(alone)
+    for each in uniform:
+        explained = [
+            verdict
+            for verdict in told.values()
+            if verdict.violated and all(map(each.explains, verdict.evidence))
+        ]
+        by_level = sorted(explained, key=lambda verdict: verdict.verdict != FAIL)
+        first = next((v for v in by_level if v.rule.id in wanted), None)
+        if first is None or len(explained) < _ENOUGH_ALIKE:
+            continue
+        carrier = first.rule.id
+        others = [verdict for verdict in explained if verdict is not first]
+        reason = f"{each.words}, and {len(explained)} rules object to it, as here: {first.reason}"
+        told[carrier] = replace(first, reason=reason)
+        for verdict in others:
+            told[verdict.rule.id] = _blocked(
+                verdict, f"it is told with {carrier}, since {each.words}", carrier
+            )
+    return told
 
 
 def _violated_before(rule: Rule, alone: Mapping[str, Verdict]) -> str | None:
