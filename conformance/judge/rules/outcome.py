@@ -416,6 +416,7 @@ def _is_integer(value: object) -> bool:
     SHOULD,
     tasks("task-execution-errors"),
     needs=(PROTOCOL_ERROR,),
+    after=("creation.shape", "polling.shape"),
 )
 def failed_says_what_happened(history: History) -> Iterator[Observation]:
     """A failed task's statusMessage says what happened."""

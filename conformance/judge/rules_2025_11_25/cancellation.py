@@ -62,7 +62,13 @@ def _not_offered(history: History) -> Observation | None:
     MUST,
     tasks_2025("cancelling-tasks"),
     needs=(SLOW,),
-    after=("negotiation.methods-served", "transport.answered"),
+    after=(
+        "negotiation.methods-served",
+        "transport.answered",
+        "creation.shape",
+        "polling.shape",
+        "lifecycle.known-status",
+    ),
 )
 def answer_is_the_task(history: History) -> Iterator[Observation]:
     """tasks/cancel answers with the task.

@@ -35,7 +35,12 @@ def _not_offered(history: History) -> Observation | None:
     return not_offered("the server does not offer tasks/list", handshake)
 
 
-@rule("listing.shape", MUST, tasks_2025("listing-tasks"), after=("creation.id-is-string",))
+@rule(
+    "listing.shape",
+    MUST,
+    tasks_2025("listing-tasks"),
+    after=("creation.id-is-string", "creation.shape", "polling.shape", "lifecycle.known-status"),
+)
 def list_has_its_shape(history: History) -> Iterator[Observation]:
     """tasks/list answers with an array of tasks; nextCursor, where it is present, is a string.
 

@@ -36,7 +36,14 @@ def _none_told(history: History) -> Observation | None:
     "notifications.full-task",
     IMPLIED,
     tasks_2025("task-status-notification"),
-    after=("creation.id-is-string", "polling.durations"),
+    after=(
+        "creation.id-is-string",
+        "creation.shape",
+        "polling.shape",
+        "polling.durations",
+        "polling.timestamps",
+        "lifecycle.known-status",
+    ),
 )
 def notification_carries_the_task(history: History) -> Iterator[Observation]:
     """A status notification carries the full task."""

@@ -108,6 +108,7 @@ adopt(
     "outcome.failed-status-message",
     SHOULD,
     tasks_2025("task-execution-errors"),
+    after=("creation.shape", "polling.shape"),
     into=__package__,
 )
 
