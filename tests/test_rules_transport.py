@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from conformance.drive.draft import UNDECLARED, Draft
+from conformance.judge.effects import effect_of_cancel
+from conformance.judge.lives import lives
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import Verdict, verdict_of
 from conformance.specification.names import META_CLIENT_CAPABILITIES, META_PROTOCOL_VERSION
@@ -209,6 +211,17 @@ def test_a_refused_cancel_has_an_effect() -> None:
 
 def test_a_refused_cancel_has_no_effect() -> None:
     assert judged("mcp-name-mismatch", *cancelled_all_the_same("completed")).verdict == "pass"
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_task_that_may_have_ended_before_shows_no_effect(alive: bool) -> None:
+    """That nothing was cancelled then says nothing of the request that was refused."""
+    *before, probe, end = cancelled_all_the_same("completed")
+    between = [reading("task-1", started=probe.ended, ended=end.started)] if alive else []
+    found = history(*before, probe, *between, end)
+    effect = effect_of_cancel(lives(found)["task-1"], probe)
+    assert (effect is not None) == alive
+    assert effect is None or not effect.moved
 
 
 def test_a_task_that_somebody_else_may_have_cancelled() -> None:

@@ -95,9 +95,9 @@ def _open_keys_before(life: Life, probe: Exchange) -> set[str]:
 def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
     """Whether a cancel ended the task.
 
-    ``None`` where the end was not seen, where it had come before, or where it may have another
-    reason: another cancel, unless it was refused and the task was seen to live after it, or a
-    server that itself cancels such tasks.
+    ``None`` where the end was not seen, where it had come before, or may have, or where it may have
+    another reason: another cancel, unless it was refused and the task was seen to live after it,
+    or a server that itself cancels such tasks.
     """
     end = life.first_terminal
     if end is None or end.began < probe.ended:
@@ -111,6 +111,10 @@ def effect_of_cancel(life: Life, probe: Exchange) -> Effect | None:
     ):
         return None
     if end.status == CANCELLED and cancelled_unasked(life):
+        return None
+    if end.status != CANCELLED and not any(
+        not seen.terminal and seen.began >= probe.started for seen in life.seen_by_reading()
+    ):
         return None
     return Effect(end.status == CANCELLED, end)
 

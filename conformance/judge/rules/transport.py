@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from conformance.judge.answers import is_about_http, json_rpc_responses
-from conformance.judge.effects import moved_by_itself
+from conformance.judge.effects import effect_of_cancel, effect_of_update
 from conformance.judge.eras import older_revision_served, only_this_revision
 from conformance.judge.expectations import is_wordless, probes, unanswered
 from conformance.judge.large import all_broken_off
-from conformance.judge.lives import Life, Sighting, lives
+from conformance.judge.lives import Life, lives
 from conformance.judge.lost import GONE, may_be_gone
 from conformance.judge.observation import HOLDS, Observation, broken, holds, not_offered, unclear
 from conformance.judge.requests import is_careful, of_this_revision
@@ -28,13 +28,12 @@ from conformance.specification.names import (
     TASK_METHODS,
     TASKS_CANCEL,
     TASKS_GET,
-    TASKS_UPDATE,
     TOOLS_CALL,
     UNSUPPORTED_VERSION,
     code_words,
 )
 from conformance.specification.revisions import revision_named
-from conformance.specification.states import CANCELLED, COMPLETED, INPUT_REQUIRED, WORKING
+from conformance.specification.states import CANCELLED
 from conformance.target.roles import TASK
 from conformance.wire.exchange import Exchange
 from conformance.wire.headers import decoded, header_value
@@ -178,42 +177,31 @@ def differing_name_is_refused(history: History) -> Iterator[Observation]:
     On each of the three methods.
     """
     yield from _refusals(history, *_NAMED_WRONG)
-    for probe in history.intended(*_NAMED_WRONG, method=TASKS_CANCEL):
+    for probe in history.intended(*_NAMED_WRONG):
         if probe.error is not None:
-            yield from _effects_of_refused_cancel(history, probe)
-    for probe in history.intended(*_NAMED_WRONG, method=TASKS_UPDATE):
-        if probe.error is not None:
-            yield from _effects_of_refused_update(history, probe)
+            yield from _effect_of_refused(history, probe)
 
 
-def _sightings_after(life: Life, probe: Exchange, others: list[Exchange]) -> Iterator[Sighting]:
-    """What was read of the task after the probe, until another request could have changed it."""
-    for sighting in life.seen_by_reading():
-        if sighting.began < probe.ended:
-            continue
-        if any(o is not probe and o.started < sighting.ended for o in others):
-            return
-        yield sighting
-
-
-def _effects_of_refused_cancel(history: History, probe: Exchange) -> Iterator[Observation]:
+def _effect_of_refused(history: History, probe: Exchange) -> Iterator[Observation]:
     life = lives(history).get(probe.task_id or "")
-    if life is None or not _ends_uncancelled(history, life):
+    if life is None:
         return
-    for sighting in _sightings_after(life, probe, life.cancels):
-        if sighting.status == CANCELLED:
-            yield broken(
-                (probe, sighting.exchange),
-                "compare Mcp-Name before acting: the tasks/cancel was refused, and the task was"
-                " cancelled all the same",
-                expected="the task goes on",
-                found="status 'cancelled'",
-                member="/result/status",
-            )
-            return
-        if sighting.terminal:
-            yield holds((probe, sighting.exchange))
-            return
+    cancelling = probe.method == TASKS_CANCEL
+    effect = effect_of_cancel(life, probe) if cancelling else effect_of_update(life, probe)
+    if effect is None or (cancelling and not _ends_uncancelled(history, life)):
+        return
+    evidence = (probe, effect.seen.exchange)
+    if not effect.moved:
+        yield holds(evidence)
+        return
+    what = "the task was cancelled" if cancelling else "its answers reached the task"
+    yield broken(
+        evidence,
+        f"compare Mcp-Name before acting: the {probe.method} was refused, and {what} all the same",
+        expected="the task goes on" if cancelling else "the requests are still open",
+        found=f"status {effect.seen.status!r}",
+        member="/result/status",
+    )
 
 
 def _ends_uncancelled(history: History, life: Life) -> bool:
@@ -225,40 +213,6 @@ def _ends_uncancelled(history: History, life: Life) -> bool:
         and other.first_terminal.status != CANCELLED
         for other in lives(history).values()
     )
-
-
-def _effects_of_refused_update(history: History, probe: Exchange) -> Iterator[Observation]:
-    life = lives(history).get(probe.task_id or "")
-    responses = probe.params.get("inputResponses")
-    if life is None or not isinstance(responses, dict):
-        return
-    before = [s for s in life.sightings if s.ended <= probe.started]
-    was_open = _open_keys(before[-1]) & responses.keys() if before else set()
-    if not was_open:
-        return
-    for sighting in _sightings_after(life, probe, [*life.updates, *life.cancels]):
-        # Other keys alone prove nothing: which ones are shown is for other rules.
-        moved = sighting.status in (WORKING, COMPLETED)
-        if moved and (reason := moved_by_itself(life, sighting)):
-            yield unclear((probe, sighting.exchange), reason)
-        elif moved:
-            yield broken(
-                (before[-1].exchange, probe, sighting.exchange),
-                "compare Mcp-Name before acting: the tasks/update was refused, and its answers"
-                " reached the task all the same",
-                expected="the requests are still open",
-                found=f"status {sighting.status!r}",
-                member="/result/status",
-            )
-        else:
-            yield holds((probe, sighting.exchange))
-        return
-
-
-def _open_keys(sighting: Sighting) -> set[str]:
-    requests = sighting.task.get("inputRequests")
-    waiting = sighting.status == INPUT_REQUIRED and isinstance(requests, dict)
-    return set(requests) if waiting and requests is not None else set()
 
 
 @rule(
