@@ -9,7 +9,6 @@ from conformance.judge.expectations import unanswered
 from conformance.judge.lives import (
     Life,
     Sighting,
-    any_between,
     handles,
     lives,
     may_have_expired,
@@ -534,8 +533,7 @@ def _read_shows_older(
     if end is None:
         return None
     older = next((s for s in reads if s.began >= end.ended and not s.terminal), None)
-    # What was asked of an ended task may have brought it back, which other rules tell.
-    if older is None or any_between((*life.updates, *life.cancels), end.ended, older.ended):
+    if older is None or _asked_between(life, end.ended, older.ended):
         return None
     return broken(
         (end.exchange, older.exchange),
@@ -559,18 +557,23 @@ def _ends_differently(
     changed = len({s.status for s in ends}) > 1
     # A payload that is another each time it is read could be another when it is told.
     constant = len(ended) > 1 and all(_ending(s) == _ending(ended[0]) for s in ended)
-    asked = (*life.updates, *life.cancels)
     for told in ends:
         if all(s.status != told.status for s in ended):
             later = next((s for s in ended if s.began >= told.ended), None)
-            if changed or later is None or any_between(asked, told.ended, later.ended):
+            if changed or later is None or _asked_between(life, told.ended, later.ended):
                 continue
             return _told_otherwise(told, later, f"status {told.status!r}")
         first, last = min(told.ended, ended[0].began), max(told.ended, ended[-1].ended)
         other = constant and _ending(told) != _ending(ended[0])
-        if other and not any_between(asked, first, last):
+        if other and not _asked_between(life, first, last):
             return _told_otherwise(told, ended[0], "another payload")
     return None
+
+
+def _asked_between(life: Life, first: float, last: float) -> bool:
+    """Whether something was sent to a task between two moments, which may have changed how it had
+    ended, or brought it back: other rules tell that. What was under way before led to the end."""
+    return any(first <= request.started < last for request in (*life.updates, *life.cancels))
 
 
 def _told_otherwise(told: Sighting, read: Sighting, found: str) -> Observation:
