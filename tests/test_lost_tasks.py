@@ -138,6 +138,20 @@ class TestAFirstRead:
         found = (made("t"), gone("t", 10.5, intent="read-at-once"))
         assert judged(self.rule, *found, *LOST).verdict == FAIL
 
+    def test_of_a_task_that_came_late(self) -> None:
+        """Whenever it was looked for first, and whatever was sent to it in vain."""
+        cancel = exchange("tasks/cancel", {"taskId": "t"}, error=-32602, started=10.2, ended=10.3)
+        found = (made("t"), cancel, gone("t", 11.5))
+        assert judged("expiry.not-before-ttl", *found).verdict == FAIL
+        assert judged(self.rule, *found).verdict == NOT_EXERCISED
+        late = (*found, read("t", 13.0))
+        assert judged("expiry.not-before-ttl", *late).verdict == PASS
+        assert judged(self.rule, *late).verdict == FAIL
+
+    def test_of_a_task_that_came_late_to_a_replica(self) -> None:
+        there = (gone("t", 11.5, replica=1), read("t", 13.0, replica=1))
+        assert judged(self.rule, made("t"), *there).verdict == NOT_EXERCISED
+
     def test_where_tasks_come_back(self) -> None:
         """A server with several stores finds them now and then: none is lost for good."""
         found = (made("t"), gone("t", 11.5, intent="read-at-once"))

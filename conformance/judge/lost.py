@@ -47,12 +47,24 @@ def _lost(life: Life, history: History) -> Iterator[Loss]:
         # What another request is compared with was made wrong, or odd, on purpose.
         if not asked_by_its_caller(life, read, history) or history.control_of(read) is not None:
             continue
+        if came_late(life, read):
+            continue  # it was not there yet: ``creation.durable``
         if certainly_within_ttl(life, read, history) and says_gone(read, history):
             last = life.last_seen_before(read)
             since = last.ended if last is not None else life.creation_ended
             answered = any_between(life.updates, since, read.ended)
             yield Loss(life, read, answered, _answer_between(life, read))
             return
+
+
+def came_late(life: Life, read: Exchange) -> bool:
+    """Whether a task that a read did not find had never been read before, and was afterwards, all
+    on the replica that made it: another may lag behind."""
+    if life.creation is None or read.replica != life.creation.replica:
+        return False
+    seen = [s for s in life.seen_by_reading() if s.exchange.replica == read.replica]
+    before = any(sighting.ended <= read.started for sighting in seen)
+    return not before and any(sighting.began >= read.ended for sighting in seen)
 
 
 def _answer_between(life: Life, read: Exchange) -> Exchange | None:

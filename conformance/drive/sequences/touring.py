@@ -221,9 +221,12 @@ class TourMachine(RuleBasedStateMachine):
             self._add(Step(do, self._task(data), how, where))
         else:
             self._odd(do, how or data.draw(METHOD), data)
-        # An update or a cancellation leaves open what its task shows next, until that is seen.
+        # An update or a cancellation leaves open what its task shows next, until that is seen; and
+        # of several that were refused none can be blamed.
         if do == "answer":
             return True
+        if do != "cancel" and _may_change((do, how)):
+            return data.draw(_SELDOM) > 1
         return do != "read" and data.draw(_SELDOM) == 0
 
     def _apart(self, do: str, how: str, data: st.DataObject) -> None:

@@ -22,7 +22,7 @@ from conformance.judge.lives import (
     may_have_expired,
     outcome_of,
 )
-from conformance.judge.lost import soonest_loss
+from conformance.judge.lost import came_late, soonest_loss
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.requests import is_ordinary_result, of_this_revision
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
@@ -142,11 +142,15 @@ def _is_missed(life: Life, read: Exchange) -> bool:
         and read.caller == life.caller
         and read.declares_tasks
         and not any(s.ended <= read.started for s in life.seen_by_reading())
-        and not any(cancel.started < read.ended for cancel in life.cancels)
-        # What is not there after a while may have been there at first: expiry.not-before-ttl.
-        and read.started - life.creation_ended < _SOON_SECONDS
+        and (came_late(life, read) or _was_there_at_no_time(life, read))
         and not may_have_expired(life, life.creation_ended + 4 * (read.ended - life.creation_ended))
     )
+
+
+def _was_there_at_no_time(life: Life, read: Exchange) -> bool:
+    """What is not there after a while, or was cancelled, may have been there at first."""
+    cancelled = any(cancel.started < read.ended for cancel in life.cancels)
+    return read.started - life.creation_ended < _SOON_SECONDS and not cancelled
 
 
 def _readable(creation: Exchange, life: Life, read: Exchange, history: History) -> Observation:
