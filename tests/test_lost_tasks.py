@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.lost import loses_unanswered, losses, soonest_loss
+from conformance.judge.lost import loses_for_good, loses_unanswered, losses
 from conformance.judge.rule import catalogue
 from conformance.judge.verdict import FAIL, NOT_EXERCISED, PASS, WARN, Verdict, verdict_of
 from conformance.wire.exchange import Exchange
@@ -128,14 +128,14 @@ class TestAFirstRead:
 
     rule = "creation.durable"
 
-    def test_where_tasks_are_lost_as_soon(self) -> None:
+    def test_where_tasks_are_lost(self) -> None:
         found = (made("t"), gone("t", 11.5, intent="read-at-once"))
         assert judged(self.rule, *found).verdict == FAIL
         assert judged(self.rule, *found, *LOST).verdict == NOT_EXERCISED
         assert judged("expiry.not-before-ttl", *found, *LOST).verdict == FAIL
 
-    def test_sooner_than_any_is_lost(self) -> None:
-        found = (made("t"), gone("t", 10.5, intent="read-at-once"))
+    def test_of_a_task_that_is_there_later_where_others_are_lost(self) -> None:
+        found = (made("t"), gone("t", 10.5, intent="read-at-once"), read("t", 11.0))
         assert judged(self.rule, *found, *LOST).verdict == FAIL
 
     def test_of_a_task_that_came_late(self) -> None:
@@ -156,5 +156,6 @@ class TestAFirstRead:
         """A server with several stores finds them now and then: none is lost for good."""
         found = (made("t"), gone("t", 11.5, intent="read-at-once"))
         back = (*LOST, read("lost", 13.0))
-        assert soonest_loss(history(*back)) == float("inf")
+        assert loses_for_good(history(*found, *LOST))
+        assert not loses_for_good(history(*found, *back))
         assert judged(self.rule, *found, *back).verdict == FAIL

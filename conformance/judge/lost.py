@@ -102,17 +102,12 @@ def loses_answered(history: History) -> bool:
     return any(loss.answer is not None for loss in lost) and not loses_unanswered(history)
 
 
-def soonest_loss(history: History) -> float:
-    """The least age, in seconds since its handle, at which a task was read for the last time that
-    was lost for good afterwards; infinity where none was."""
-    return min(
-        (
-            last.ended - loss.life.creation_ended
-            for loss in losses(history).values()
-            for last in loss.life.seen_by_reading()[-1:]
-            if last.ended <= loss.read.started
-        ),
-        default=float("inf"),
+def loses_for_good(history: History) -> bool:
+    """Whether a task that had been read was lost, and not found again."""
+    return any(
+        sighting.ended <= loss.read.started
+        for loss in losses(history).values()
+        for sighting in loss.life.seen_by_reading()[-1:]
     )
 
 

@@ -22,7 +22,7 @@ from conformance.judge.lives import (
     may_have_expired,
     outcome_of,
 )
-from conformance.judge.lost import came_late, soonest_loss
+from conformance.judge.lost import came_late, loses_for_good
 from conformance.judge.observation import Observation, broken, holds, unclear
 from conformance.judge.requests import is_ordinary_result, of_this_revision
 from conformance.judge.rule import ADVICE, IMPLIED, MUST, SHOULD, rule
@@ -164,7 +164,7 @@ def _readable(creation: Exchange, life: Life, read: Exchange, history: History) 
         return unclear(pair, "the time of the task may have been over by then")
     if _had_ended(life, read):
         return unclear(pair, "the task had ended by then, and may have been forgotten")
-    if read.ended - life.creation_ended >= soonest_loss(history):
+    if loses_for_good(history) and not came_late(life, read):
         return unclear(pair, "tasks that could be read at first were gone later, as this may be")
     if read.ended - life.creation_ended > _AWAITED_SECONDS:
         # A machine may be asleep for minutes, and a task may tell at its end how long it is kept.
