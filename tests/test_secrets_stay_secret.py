@@ -153,7 +153,10 @@ class _Watching:
         while not self._over.wait(0.05):
             self.own.add(_command_line(self._pid))
             for pid in _descendants(self._pid):
-                self.commands.add(str(pid).encode() + b" " + _command_line(pid))
+                line = _command_line(pid)
+                # One that has only just been forked still goes by the line of its parent.
+                if line not in self.own:
+                    self.commands.add(str(pid).encode() + b" " + line)
 
 
 def _command_line(pid: int) -> bytes:
