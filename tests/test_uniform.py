@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from conformance.drive.draft import UNDECLARED
+from conformance.judge.observation import broken
 from conformance.judge.rule import catalogue
 from conformance.judge.uniform import uniform_errors
 from conformance.judge.verdict import Judgement, judge
 from conformance.wire.exchange import Exchange
 from tests.builders import creation, exchange, history
+from tests.report_samples import rule
 
 STATUS_RULES = [
     "transport.header-mismatch-code",
@@ -109,6 +111,17 @@ class TestOneCode:
     def test_beside_another(self) -> None:
         another = exchange("tools/list", error=-32022)
         assert set(violated(all_of([*of_one_code(), another]))) == set(CODE_RULES)
+
+    def test_what_follows_from_a_rule_that_is_told_with_another(self) -> None:
+        """It is not held against the server, either."""
+        read = exchange("tasks/get", {"taskId": "task-1"}, error=-32603)
+        objection = broken(read, "tell of the task", expected="the task", found="an error")
+        followers = [rule(f"polling.after-{n}", objection, after=(n,)) for n in CODE_RULES]
+        rules = {name: catalogue()[name] for name in CODE_RULES}
+        rules |= {each.id: each for each in followers}
+        found = judge(rules, history(*of_one_code()))
+        assert len(violated(found)) == 1
+        assert {each.id for each in followers} <= set(found.causes[0].also)
 
     def test_that_few_mistakes_of_a_client_met_with(self) -> None:
         assert uniform_errors(history(*of_one_code()[:4])) == ()

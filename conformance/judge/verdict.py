@@ -110,8 +110,8 @@ def judge(
     everything = {**(beside or {}), **rules}
     with _collector_at_rest():
         alone = {rule.id: verdict_of(rule, history) for rule in everything.values()}
-        told = _told_together(alone, uniform_errors(history), rules)
-        return _narrowed(conclude(told, fingerprint_of(history)), rules)
+        fingerprint, uniform = fingerprint_of(history), uniform_errors(history)
+        return _narrowed(conclude(alone, fingerprint, uniform, rules), rules)
 
 
 def _narrowed(judgement: Judgement, rules: Mapping[str, Rule]) -> Judgement:
@@ -139,18 +139,21 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def conclude(alone: Mapping[str, Verdict], fingerprint: Fingerprint | None = None) -> Judgement:
+def conclude(
+    alone: Mapping[str, Verdict],
+    fingerprint: Fingerprint | None = None,
+    uniform: Iterable[Uniform] = (),
+    wanted: Container[str] = (),
+) -> Judgement:
     """Tell each cause once: a rule that could not hold because another was violated is not
-    counted against the server a second time."""
+    counted against the server a second time. What is ``uniform`` is told by one of the rules that
+    are ``wanted``."""
     settled = dict(alone)
     blocked_by: dict[str, str] = {}
     if fingerprint is not None and fingerprint.carrier in settled:
         settled = _as_one_finding(settled, fingerprint, blocked_by)
     for rule_id, verdict in list(settled.items()):
         if verdict.verdict in (PASS, NOT_APPLICABLE) or rule_id in blocked_by:
-            continue
-        if verdict.cause is not None:
-            blocked_by[rule_id] = verdict.cause
             continue
         if is_for_users_to_give(verdict.reason):
             continue
@@ -160,6 +163,8 @@ def conclude(alone: Mapping[str, Verdict], fingerprint: Fingerprint | None = Non
             settled[rule_id] = _blocked(
                 verdict, f"it was not judged, since {cause} is violated", cause
             )
+    for each in uniform:
+        _tell_together(each, alone, settled, blocked_by, wanted)
     causes = []
     for rule_id, verdict in settled.items():
         if verdict.violated:
@@ -179,31 +184,32 @@ def _root(rule_id: str, blocked_by: Mapping[str, str]) -> str:
 _ENOUGH_ALIKE = 3
 
 
-def _told_together(
-    alone: Mapping[str, Verdict], uniform: Iterable[Uniform], wanted: Container[str]
-) -> Mapping[str, Verdict]:
-    """Rules that are broken for no other reason than that all errors of a server are alike are one
-    finding, told by the first of them that somebody wants to hear of."""
-    told = dict(alone)
-    for each in uniform:
-        explained = [
-            verdict
-            for verdict in told.values()
-            if verdict.violated and all(map(each.explains, verdict.evidence))
-        ]
-        by_level = sorted(explained, key=lambda verdict: verdict.verdict != FAIL)
-        first = next((v for v in by_level if v.rule.id in wanted), None)
-        if first is None or len(explained) < _ENOUGH_ALIKE:
-            continue
-        carrier = first.rule.id
-        others = [verdict for verdict in explained if verdict is not first]
-        reason = f"{each.words}, and {len(explained)} rules object to it, as here: {first.reason}"
-        told[carrier] = replace(first, reason=reason)
-        for verdict in others:
-            told[verdict.rule.id] = _blocked(
-                verdict, f"it is told with {carrier}, since {each.words}", carrier
-            )
-    return told
+def _tell_together(
+    uniform: Uniform,
+    alone: Mapping[str, Verdict],
+    settled: dict[str, Verdict],
+    blocked_by: dict[str, str],
+    wanted: Container[str],
+) -> None:
+    """Make one finding of the rules that are broken for no other reason than that all errors of a
+    server are alike. The first of them that somebody wants to hear of tells it."""
+    explained = [
+        rule_id
+        for rule_id, verdict in alone.items()
+        if verdict.violated and all(map(uniform.explains, verdict.evidence))
+    ]
+    told = [rule_id for rule_id in explained if settled[rule_id].violated]
+    told.sort(key=lambda rule_id: settled[rule_id].verdict != FAIL)
+    first = next((rule_id for rule_id in told if rule_id in wanted), None)
+    if first is None or len(explained) < _ENOUGH_ALIKE:
+        return
+    because = f"{uniform.words}, and {len(explained)} rules object to it"
+    settled[first] = replace(settled[first], reason=f"{because}, as here: {settled[first].reason}")
+    for rule_id in told:
+        if rule_id != first:
+            blocked_by[rule_id] = first
+            reason = f"it is told with {first}, since {uniform.words}"
+            settled[rule_id] = _blocked(settled[rule_id], reason, first)
 
 
 def _violated_before(rule: Rule, alone: Mapping[str, Verdict]) -> str | None:
