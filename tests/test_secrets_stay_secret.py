@@ -150,13 +150,15 @@ class _Watching:
         self._thread.join()
 
     def _watch(self) -> None:
+        forked: set[int] = set()
         while not self._over.wait(0.05):
             self.own.add(_command_line(self._pid))
             for pid in _descendants(self._pid):
                 line = _command_line(pid)
-                # One that has only just been forked still goes by the line of its parent.
-                if line not in self.own:
+                # One that has only just been forked goes by the line of its parent for a moment.
+                if line not in self.own or pid in forked:
                     self.commands.add(str(pid).encode() + b" " + line)
+                forked.add(pid)
 
 
 def _command_line(pid: int) -> bytes:
